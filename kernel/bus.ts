@@ -1,0 +1,50 @@
+import { messageOf } from './errors.ts'
+import type { Logger } from './log.ts'
+import type { ExecutionStatus, PluginStatus } from './schemas.ts'
+
+/** What happens in the kernel, by topic. */
+export interface Events {
+  /** A transition of an execution: every one, in order for each execution. */
+  transition: { execution_id: string, skill_name: string, tool_name: string, status: ExecutionStatus, at: string }
+  /** Progress that a running tool reports. */
+  progress: { execution_id: string, done: number, total: number | undefined, message: string | undefined }
+  /** A line that a running tool logs. */
+  log: { execution_id: string, level: LogLevel, text: string }
+  /** A plugin entered a state. */
+  plugin: PluginStatus
+  /** The set of skills was replaced. */
+  skills: { skills: number, quarantined: number }
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+type Listener<E> = (event: E) => void
+
+/** The kernel's event bus. Synchronous; a listener that throws is logged and harms nobody else. */
+export class Bus {
+  readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
+  readonly #log: Logger
+
+  constructor (log: Logger) {
+    this.#log = log
+  }
+
+  /** Listens to a topic; the returned function stops it. */
+  on<T extends keyof Events> (topic: T, listener: Listener<Events[T]>): () => void {
+    const listeners = this.#listeners.get(topic) ?? new Set()
+    this.#listeners.set(topic, listeners)
+    listeners.add(listener)
+    return () => { listeners.delete(listener) }
+  }
+
+  emit<T extends keyof Events> (topic: T, event: Events[T]): void {
+    const listeners = this.#listeners.get(topic) as Set<Listener<Events[T]>> | undefined
+    if (listeners === undefined) return
+    for (const listener of listeners) {
+      try {
+        listener(event)
+      } catch (error) {
+        this.#log.error({ topic, error: messageOf(error) }, 'a listener of the event bus threw')
+      }
+    }
+  }
+}

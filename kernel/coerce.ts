@@ -1,0 +1,20 @@
+import { decodeJson } from './json.ts'
+
+/**
+ * Text, from a query string, a variable or the command line, as a value of the schema's type. Text that does not
+ * read as that type stays a string, for validation to refuse with its own message.
+ */
+export function coerceText (schema: unknown, text: string): unknown {
+  switch (typeOf(schema)) {
+    case 'integer': return /^-?\d{1,15}$/.test(text) ? Number(text) : text
+    case 'number': return /^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : text
+    case 'boolean': return text === 'true' ? true : text === 'false' ? false : text
+    case 'array':
+    case 'object': try { return decodeJson(Buffer.from(text)) } catch { return text }
+    default: return text
+  }
+}
+
+function typeOf (schema: unknown): unknown {
+  return typeof schema === 'object' && schema !== null && 'type' in schema ? schema.type : undefined
+}

@@ -1,0 +1,172 @@
+import { SkilletError } from './errors.ts'
+import type { JsonObject, ParameterDescriptor } from './schemas.ts'
+
+/** Piece of an argument: a literal, or the name of a parameter whose value stands there. */
+type Piece = { literal: string } | { parameter: string }
+/** An argument, an array parameter spread to one argument each, a condition, or a group. */
+type Part =
+  | { kind: 'argument', pieces: Piece[] }
+  | { kind: 'spread', parameter: string }
+  | { kind: 'when', parameter: string }
+  | { kind: 'group', parts: Part[] }
+
+/** A native tool's command, parsed from its manifest. Plain data. */
+export interface CommandTemplate {
+  /** The program: a literal. */
+  program: string
+  parts: Part[]
+  stdin?: Piece[]
+  cwd?: Piece[]
+  /** Parameters whose values may begin an argument with `-`. */
+  dashes: string[]
+}
+
+/** A command as it is run. */
+export interface Command { program: string, args: string[], stdin: string | undefined, cwd: string | undefined }
+
+/** One argument, in bytes: Linux' MAX_ARG_STRLEN (32 pages) less the NUL at its end. */
+export const argumentBytesMax = 131_071
+/** All arguments together, in bytes: half of what Linux gives arguments and environment by default (2 MiB). */
+export const argumentsBytesMax = 1_048_576
+
+export type CommandSpec = readonly (string | CommandSpec)[]
+
+const placeholder = /\{\{(\.\.\.|\?)?([^{}]*)\}\}/g
+
+/**
+ * Parses a manifest's `command`, `stdin` and `cwd`.
+ * @throws Error naming the placeholder, when one has no parameter, may be absent outside a group, stands in the
+ * program's name, spreads what is not an array or a part of an argument, or asks for what is not a boolean
+ */
+export function parseCommand (
+  spec: { command: CommandSpec, stdin?: string, cwd?: string }, parameters: readonly ParameterDescriptor[]
+): CommandTemplate {
+  const byName = new Map(parameters.map(parameter => [parameter.name, parameter]))
+  const [program, ...rest] = spec.command
+  if (typeof program !== 'string' || program === '' || program.search(placeholder) >= 0) {
+    throw new Error('command: the first item is the program, a literal without placeholders')
+  }
+  const find = (name: string): ParameterDescriptor => {
+    const parameter = byName.get(name)
+    if (parameter === undefined) throw new Error(`placeholder {{${name}}} has no parameter of that name`)
+    return parameter
+  }
+  const pieces = (text: string, mayBeAbsent: boolean): Piece[] => {
+    const found: Piece[] = []
+    let end = 0
+    for (const match of text.matchAll(placeholder)) {
+      const [whole, prefix, name = ''] = match
+      if (prefix !== undefined) throw new Error(`placeholder ${whole} must be an argument of its own`)
+      const parameter = find(name)
+      if (!mayBeAbsent && !parameter.required && !('default' in parameter)) {
+        throw new Error(`placeholder ${whole} may be absent: make it required, give it a default, or put it in a group`)
+      }
+      if (match.index > end) found.push({ literal: text.slice(end, match.index) })
+      found.push({ parameter: name })
+      end = match.index + whole.length
+    }
+    if (end < text.length) found.push({ literal: text.slice(end) })
+    return found
+  }
+  const part = (item: string | CommandSpec, inGroup: boolean): Part => {
+    if (typeof item !== 'string') return { kind: 'group', parts: item.map(inner => part(inner, true)) }
+    const single = /^\{\{(\.\.\.|\?)([^{}]*)\}\}$/.exec(item)
+    if (single === null) return { kind: 'argument', pieces: pieces(item, inGroup) }
+    const [whole, prefix, name = ''] = single
+    const { type } = find(name)
+    if (prefix === '...') {
+      if (type !== 'array') throw new Error(`placeholder ${whole} spreads "${name}", which is not an array`)
+      return { kind: 'spread', parameter: name }
+    }
+    if (type !== 'boolean') throw new Error(`placeholder ${whole} asks for "${name}", which is not a boolean`)
+    if (!inGroup) throw new Error(`placeholder ${whole} belongs into a group`)
+    return { kind: 'when', parameter: name }
+  }
+  return {
+    program,
+    parts: rest.map(item => part(item, false)),
+    ...(spec.stdin !== undefined && { stdin: pieces(spec.stdin, true) }),
+    ...(spec.cwd !== undefined && { cwd: pieces(spec.cwd, false) }),
+    dashes: parameters.filter(parameter => parameter['allow_dash'] === true).map(parameter => parameter.name)
+  }
+}
+
+/**
+ * The command for these parameters. Each placeholder becomes one argument, or a part of one, whatever it holds.
+ * @throws SkilletError INVALID_PARAMETERS for a value that would pass for an option, holds a NUL, or is too long
+ */
+export function expandCommand (template: CommandTemplate, parameters: JsonObject): Command {
+  const args: string[] = []
+  let bytes = 0
+  let afterDashes = false
+  const push = (argument: string, first: string | undefined): void => {
+    if (first !== undefined && argument.startsWith('-') && !afterDashes && !template.dashes.includes(first)) {
+      throw refuse(first, 'must not begin with "-": it would pass for an option')
+    }
+    const length = Buffer.byteLength(argument)
+    if (length > argumentBytesMax) throw refuse(first, `makes an argument of ${length} bytes; the system takes ${argumentBytesMax}`)
+    bytes += length + 1
+    if (bytes > argumentsBytesMax) throw refuse(first, `makes the arguments longer than ${argumentsBytesMax} bytes in all`)
+    if (first === undefined && argument === '--') afterDashes = true
+    args.push(argument)
+  }
+  const walk = (parts: readonly Part[]): void => {
+    for (const part of parts) {
+      switch (part.kind) {
+        case 'argument': {
+          // Only a placeholder that opens the argument can turn it into an option.
+          const lead = part.pieces[0]
+          push(fill(part.pieces, parameters), lead !== undefined && 'parameter' in lead ? lead.parameter : undefined)
+          break
+        }
+        case 'spread':
+          for (const item of arrayOf(parameters[part.parameter])) push(text(item, part.parameter), part.parameter)
+          break
+        case 'group':
+          if (isWhole(part.parts, parameters)) walk(part.parts)
+          break
+        case 'when':
+      }
+    }
+  }
+  walk(template.parts)
+  return {
+    program: template.program,
+    args,
+    stdin: template.stdin && fill(template.stdin, parameters, true),
+    cwd: template.cwd && fill(template.cwd, parameters)
+  }
+}
+
+/** Whether every parameter that a group needs is there. Groups within decide for themselves. */
+function isWhole (parts: readonly Part[], parameters: JsonObject): boolean {
+  return parts.every(part => {
+    switch (part.kind) {
+      case 'argument': return part.pieces.every(piece => 'literal' in piece || parameters[piece.parameter] !== undefined)
+      case 'spread': return parameters[part.parameter] !== undefined
+      case 'when': return parameters[part.parameter] === true
+      case 'group': return true
+    }
+  })
+}
+
+function fill (pieces: readonly Piece[], parameters: JsonObject, nulAllowed = false): string {
+  let filled = ''
+  for (const piece of pieces) filled += 'literal' in piece ? piece.literal : text(parameters[piece.parameter], piece.parameter, nulAllowed)
+  return filled
+}
+
+/** A value as text: strings as they are, absent ones empty, arrays and objects as JSON. */
+function text (value: unknown, parameter: string, nulAllowed = false): string {
+  const result = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+  if (!nulAllowed && result.includes('\0')) throw refuse(parameter, 'must not hold a NUL character')
+  return result
+}
+
+function arrayOf (value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function refuse (parameter: string | undefined, why: string): SkilletError {
+  return new SkilletError('INVALID_PARAMETERS', `parameters${parameter === undefined ? '' : `/${parameter}`} ${why}`, { parameter: parameter ?? null })
+}

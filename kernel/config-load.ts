@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { parse, TomlError } from 'smol-toml'
+import { IsObject, type TObject } from 'typebox'
+import { coerceText } from './coerce.ts'
+import { Config } from './config.ts'
+import { messageOf } from './errors.ts'
+import { didYouMean } from './nearest.ts'
+import type { JsonObject } from './schemas.ts'
+import { compileCheck } from './validation.ts'
+
+/** A scalar or list setting: where it stands, and what it is called elsewhere. */
+export interface Setting {
+  /** `['server', 'port']` */
+  path: readonly string[]
+  /** `--server-port` */
+  flag: string
+  /** `SKILLET_SERVER_PORT` */
+  variable: string
+  /** Its schema. */
+  schema: { type?: unknown, description?: unknown, default?: unknown, items?: unknown }
+}
+
+/** Every setting that a flag or variable can give, derived from the schema. */
+export const settings: readonly Setting[] = settingsOf(Config, [])
+
+function settingsOf (schema: TObject, path: readonly string[]): Setting[] {
+  return Object.entries(schema.properties).flatMap(([name, property]) => {
+    const at = [...path, name]
+    if (IsObject(property)) return settingsOf(property, at)
+    if ('additionalProperties' in property) return [] // an open table can only be given in the file
+    const words = at.join('_')
+    return [{ path: at, flag: `--${words.replaceAll('_', '-')}`, variable: `SKILLET_${words.toUpperCase()}`, schema: property }]
+  })
+}
+
+/** Where settings come from, the strongest first. */
+export interface ConfigSources {
+  /** Values by path, such as `server.port`, from the command line. Lists are added to those of variable and file. */
+  flags: Readonly<Record<string, unknown>>
+  env: Readonly<Record<string, string | undefined>>
+  /** The file named by `--config`; where absent, `skillet.toml` in `cwd`, then in `skillet/` under the user's configuration directory. */
+  file?: string
+  cwd: string
+}
+
+/**
+ * The configuration: flag, then variable, then file, then default. Frozen. Relative paths of the file are read from
+ * its folder, those of flags and variables from `cwd`.
+ * @throws Error naming the file or variable, the key, and the nearest known one
+ */
+export function loadConfig (sources: ConfigSources): Config {
+  const { flags, env, cwd } = sources
+  const path = sources.file === undefined ? findFile(env, cwd) : resolve(cwd, sources.file)
+  const values = path === undefined ? {} : readFile(path)
+  if (path !== undefined) resolvePaths(values, dirname(path))
+  const given: JsonObject = {}
+  for (const { path, variable, schema } of settings) {
+    const text = env[variable]
+    if (text !== undefined && text !== '') put(given, path, fromText(schema, text))
+  }
+  refuseUnknownVariables(env)
+  resolvePaths(given, cwd)
+  merge(values, given, false)
+  const flagged: JsonObject = {}
+  for (const { path } of settings) {
+    const value = flags[path.join('.')]
+    if (value !== undefined) put(flagged, path, value)
+  }
+  resolvePaths(flagged, cwd)
+  merge(values, flagged, true)
+  return freeze(checked(values, path))
+}
+
+/** Checks and completes a whole configuration. Exported for tests and for programs that embed the kernel. */
+export function completeConfig (values: JsonObject): Config {
+  return freeze(checked(structuredClone(values), undefined))
+}
+
+let check: ReturnType<typeof compileCheck> | undefined
+
+function checked (values: JsonObject, path: string | undefined): Config {
+  check ??= compileCheck(Config, '')
+  const wrong = check(values)
+  if (wrong !== undefined) throw new Error(`configuration${path === undefined ? '' : ` ${path}`}: ${wrong.replaceAll('/', '.').replace(/^body /, '')}`)
+  const config = values as Config // the check above is what makes it so
+  if (config.execution.timeout_ms > config.execution.timeout_ms_max) {
+    throw new Error('configuration: execution.timeout_ms must not be more than execution.timeout_ms_max')
+  }
+  return config
+}
+
+function findFile (env: ConfigSources['env'], cwd: string): string | undefined {
+  return [join(cwd, 'skillet.toml'), join(configHome(env), 'skillet.toml')].find(isThere)
+}
+
+/** `skillet` under the user's configuration directory (XDG). */
+export function configHome (env: ConfigSources['env']): string {
+  return join(absolute(env['XDG_CONFIG_HOME']) ?? join(homedir(), '.config'), 'skillet')
+}
+
+/** `skillet` under the user's data directory (XDG). */
+export function dataHome (env: ConfigSources['env']): string {
+  return join(absolute(env['XDG_DATA_HOME']) ?? join(homedir(), '.local', 'share'), 'skillet')
+}
+
+/** XDG: a relative path in these variables is to be ignored. */
+function absolute (path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined
+}
+
+function isThere (path: string): boolean {
+  try {
+    readFileSync(path)
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+  }
+}
+
+function readFile (path: string): JsonObject {
+  let text
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`configuration ${path} can't be read: ${messageOf(error)}`, { cause: error })
+  }
+  try {
+    return parse(text)
+  } catch (error) {
+    const where = error instanceof TomlError ? `:${error.line}:${error.column}` : ''
+    throw new Error(`configuration ${path}${where} is not valid TOML: ${messageOf(error).split('\n')[0]}`, { cause: error })
+  }
+}
+
+/** Variables of lists hold their items separated by commas. */
+function fromText (schema: Setting['schema'], text: string): unknown {
+  return schema.type === 'array' ? text.split(',').map(item => item.trim()).filter(item => item !== '') : coerceText(schema, text)
+}
+
+function refuseUnknownVariables (env: ConfigSources['env']): void {
+  const known = settings.map(setting => setting.variable)
+  for (const name of Object.keys(env)) {
+    if (/^SKILLET_(SERVER|STORAGE|EXECUTION|SKILLS)_/.test(name) && !known.includes(name)) {
+      throw new Error(`environment: ${name} is no setting${didYouMean(name, known)}`)
+    }
+  }
+}
+
+/** Settings that are paths, or lists of them. Plugins are, when they begin with a dot. */
+function resolvePaths (values: JsonObject, from: string): void {
+  const path = (value: unknown): unknown => {
+    if (typeof value !== 'string' || value === '') return value
+    return value.startsWith('~/') ? join(homedir(), value.slice(2)) : resolve(from, value)
+  }
+  const list = (value: unknown, one: (item: unknown) => unknown): unknown => Array.isArray(value) ? value.map(one) : value
+  if ('data_dir' in values) values['data_dir'] = path(values['data_dir'])
+  if ('plugins' in values) values['plugins'] = list(values['plugins'], item => typeof item === 'string' && item.startsWith('.') ? path(item) : item)
+  const skills = values['skills']
+  if (!isObject(skills)) return
+  for (const key of ['directories', 'trusted']) if (key in skills) skills[key] = list(skills[key], path)
+}
+
+function put (into: JsonObject, path: readonly string[], value: unknown): void {
+  const [name = '', ...rest] = path
+  if (rest.length === 0) {
+    into[name] = value
+    return
+  }
+  const inner = into[name]
+  const table = isObject(inner) ? inner : {}
+  into[name] = table
+  put(table, rest, value)
+}
+
+function merge (into: JsonObject, from: JsonObject, addLists: boolean): void {
+  for (const [key, value] of Object.entries(from)) {
+    const present = into[key]
+    if (isObject(value) && isObject(present)) merge(present, value, addLists)
+    else if (addLists && Array.isArray(value) && Array.isArray(present)) into[key] = [...present, ...value]
+    else into[key] = value
+  }
+}
+
+function isObject (value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function freeze<T> (value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    Object.values(value).forEach(freeze)
+  }
+  return value
+}

@@ -1,0 +1,68 @@
+import { availableParallelism } from 'node:os'
+import { Type, type Static, type TObject } from 'typebox'
+import type { JsonObject } from './schemas.ts'
+
+const section = <P extends TObject['properties']>(description: string, properties: P) =>
+  Type.Object(properties, { description, default: {}, additionalProperties: false })
+
+const list = (description: string) => Type.Array(Type.String(), { default: [], maxItems: 1000, description })
+const mebibyte = 1_048_576
+
+/**
+ * Every setting: its type, default, bounds and description. Flags (`--server-port`), variables
+ * (`SKILLET_SERVER_PORT`), the file's sections and the documentation are derived from it.
+ */
+export type Config = Static<typeof Config>
+export const Config = Type.Object({
+  plugins: list('Further plugins, by package name or path'),
+  plugin: Type.Unsafe<Record<string, JsonObject>>({
+    type: 'object', default: {}, additionalProperties: { type: 'object' }, description: 'Options of further plugins, each in [plugin.<name>]'
+  }),
+  data_dir: Type.String({ default: '', description: 'Data directory; by default `skillet` under the user\'s data directory' }),
+  log_level: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info', description: 'Least severe log lines that are written' }),
+  server: section('The HTTP server', {
+    host: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on' }),
+    port: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535, description: 'Port to listen on; 0 picks a free one' }),
+    auth_required: Type.Boolean({ default: false, description: 'Requests need the API key in SERVICE_API_KEY' }),
+    allow_insecure: Type.Boolean({ default: false, description: 'Allow a non-loopback host without authentication' }),
+    allowed_hosts: list('Host names accepted beyond the server\'s own addresses and localhost'),
+    cors_origins: Type.Array(Type.String(), { default: ['local'], maxItems: 1000, description: 'Origins that may call from a web page; "local": any port of localhost, 127.0.0.1 and [::1]' }),
+    body_bytes_max: Type.Integer({ default: mebibyte, minimum: 1024, maximum: 64 * mebibyte, description: 'Largest request body, in bytes' })
+  }),
+  storage: section('The history of executions', {
+    durability: Type.Enum(['committed', 'deferred'], { default: 'committed', description: '"committed" answers after the history is on disk; "deferred" before, and can lose the last milliseconds in a crash' }),
+    history_executions_max: Type.Integer({ default: 1_000_000, minimum: 1, description: 'Executions kept; the oldest are pruned' }),
+    history_days_max: Type.Integer({ default: 30, minimum: 1, maximum: 36_500, description: 'Days an execution is kept' })
+  }),
+  execution: section('Running tools', {
+    timeout_ms: Type.Integer({ default: 30_000, minimum: 1, description: 'Time limit of an execution, in milliseconds, where neither tool nor request sets one' }),
+    timeout_ms_max: Type.Integer({ default: 600_000, minimum: 1, maximum: 2_147_483_647, description: 'Longest time limit a tool or request may set, in milliseconds' }),
+    output_bytes_max: Type.Integer({ default: mebibyte, minimum: 1024, maximum: 16 * mebibyte, description: 'Bytes of output kept; the rest is cut with a note' }),
+    queue_max: Type.Integer({ default: 10_000, minimum: 1, description: 'Executions that may wait; beyond it they are refused at once' }),
+    processes: Type.Integer({ default: 0, minimum: 0, maximum: 1024, description: 'Native tools that run at once; 0: four per core' }),
+    threads: Type.Integer({ default: 0, minimum: 0, maximum: 256, description: 'Script tools that compute at once; 0: one per core' }),
+    heap_bytes_max: Type.Integer({ default: 256 * mebibyte, minimum: 16 * mebibyte, description: 'JavaScript heap of a script thread, in bytes; a tool that needs more fails' }),
+    drain_ms: Type.Integer({ default: 10_000, minimum: 0, maximum: 600_000, description: 'How long running executions may finish at shutdown, in milliseconds' })
+  }),
+  skills: section('Where skills come from', {
+    bundled: Type.Boolean({ default: true, description: 'Serve the bundled skills' }),
+    directories: list('Directories of skill folders; later ones shadow earlier ones'),
+    trusted: list('Directories whose script skills are trusted'),
+    config: Type.Unsafe<Record<string, JsonObject>>({
+      type: 'object', default: {}, additionalProperties: { type: 'object' }, description: 'A skill\'s own settings, each in [skills.config.<name>]'
+    })
+  })
+}, { additionalProperties: false })
+
+/** A tool that puts out more than this is stopped, in bytes. */
+export const outputBytesStop = 16 * mebibyte
+
+/** How many script tools compute at once. */
+export function threadsOf (config: Config): number {
+  return config.execution.threads || availableParallelism()
+}
+
+/** How many native tools run at once. */
+export function processesOf (config: Config): number {
+  return config.execution.processes || 4 * availableParallelism()
+}

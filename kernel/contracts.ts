@@ -1,0 +1,220 @@
+import type { TObject } from 'typebox'
+import type { LogLevel } from './bus.ts'
+import type { Config } from './config.ts'
+import type { Gateway } from './gateway.ts'
+import type { Logger } from './log.ts'
+import type { Owner } from './owner.ts'
+import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult } from './schemas.ts'
+import type { Scope } from './scope.ts'
+import type { SkillDefinition, ToolDefinition } from './manifest.ts'
+
+/**
+ * The plugin API: every contract a plugin can meet. A plugin is an object made by `definePlugin`; its `setup`
+ * returns what its slot asks for. It registers the undo of everything it acquires in `context.scope`.
+ */
+
+// ---------------------------------------------------------------- storage
+
+/** An execution as it is stored: the record, and the process that must finish it (null once it is final). */
+export interface StoredExecution {
+  readonly execution: Execution
+  readonly owner: Owner | null
+}
+
+/** Which executions a list wants; newest first. Without a filter, any offset costs the same. */
+export interface ExecutionQuery {
+  /** 1 to 500 */
+  limit: number
+  /** Matching records to skip. */
+  offset: number
+  /** Continue after the page that gave this cursor; `offset` counts from there. */
+  cursor?: string
+  skill_name?: string
+  tool_name?: string
+  status?: ExecutionStatus
+  /** Only executions created at or after this time (Unix milliseconds). */
+  created_from_ms?: number
+  /** Only executions created before this time (Unix milliseconds). */
+  created_before_ms?: number
+}
+
+export interface ExecutionPage {
+  executions: ExecutionSummary[]
+  /** All matching executions: exact without a filter; with one, exact up to `filteredTotalMax`, which it never exceeds. */
+  total: number
+  /** Where the next page begins; absent on the last. */
+  next_cursor?: string
+}
+
+/** With a filter, a list counts matches up to here and no further. */
+export const filteredTotalMax = 10_000
+
+/**
+ * Keeps executions. Several processes may use one store at once. Each execution has a dense sequence number,
+ * given when it is first committed; the newest has the highest.
+ */
+export interface Storage {
+  /**
+   * Takes the newest state of an execution and sees to it that a commit follows soon. Cheap and synchronous. The
+   * object may be read as late as that commit: who changes it saves it again.
+   * @throws SkilletError OVERLOADED when too much is waiting for a commit, and only for an execution new to it
+   */
+  save (stored: StoredExecution): void
+  /** Resolves when everything saved before this call is committed to disk; callers share a commit. Rejects when that commit failed. */
+  commit (): Promise<void>
+  /** One execution, by id, with all that was saved, committed or not. */
+  get (id: string): Promise<StoredExecution | undefined>
+  /** A page of executions, with all that was saved before this call. @throws SkilletError INVALID_PARAMETERS for a cursor it did not give */
+  list (query: ExecutionQuery): Promise<ExecutionPage>
+  /** Executions without a final state, of all processes. */
+  unfinished (): Promise<StoredExecution[]>
+  /** Asks the owner of an unfinished execution, in whatever process, to cancel it. Forgotten when the execution ends. */
+  requestCancel (id: string): Promise<void>
+  /** Ids somebody asked to cancel and that have not ended. Synchronous and cheap: it is polled. */
+  cancelRequests (): string[]
+  /**
+   * Claims a role (such as `serve`) for a process. Resolves undefined when it now holds the role; otherwise with
+   * the present holder. A claim whose `isAlive` is false is taken over, atomically.
+   */
+  claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined>
+  /** Gives a role back; nothing happens when another holds it. */
+  release (role: string, owner: Owner): Promise<void>
+}
+
+/** Who holds a role, and what others should know of it (such as its URL). */
+export interface Claim { owner: Owner, note: string }
+
+// ---------------------------------------------------------------- search
+
+export interface SearchAnswer {
+  /** Which method served it, such as `lexical`. */
+  mode: string
+  /** Best first; scores within 0..1. */
+  results: SearchResult[]
+}
+
+/** Finds tools for a query in words. */
+export interface Search {
+  /** Replaces what can be found. */
+  index (skills: readonly SkillDefinition[]): Promise<void>
+  search (query: string, top_k: number, signal: AbortSignal): Promise<SearchAnswer>
+}
+
+// ---------------------------------------------------------------- executors
+
+/** One run of a tool. Plain data: it crosses thread and process borders. */
+export interface Task {
+  execution_id: string
+  skill: SkillDefinition
+  tool: ToolDefinition
+  /** Valid against the tool's `input_schema`, with defaults filled in. */
+  parameters: JsonObject
+  /** Counted by the executor from the moment it calls `observer.started`. */
+  timeout_ms: number
+  /** The skill's own section of the configuration. */
+  config: JsonObject
+}
+
+/** How an executor tells what happens in a run. */
+export interface TaskObserver {
+  /** The tool begins to run now, in this isolation. Called at most once; always before `success` or `timeout`. */
+  started (isolation: Isolation): void
+  progress (done: number, total: number | undefined, message: string | undefined): void
+  log (level: LogLevel, text: string): void
+}
+
+/** What is kept of a tool's output, at most `execution.output_bytes_max` bytes and a note where it was cut. */
+export interface Output { output: string, output_truncated: boolean }
+
+/** How a run ended. `error` holds what only the executor knows, such as `exit_code` in its details. */
+export type Outcome =
+  | Output & { status: 'success' }
+  | Output & { status: 'failed', error: { message: string, details: JsonObject } }
+  | Output & { status: 'timeout' }
+  | Output & { status: 'cancelled' }
+
+/** Runs the tools of one runtime. Owns its queue, its limits and the time limit of each run. */
+export interface Executor {
+  /** The `runtime` of the skills it runs. */
+  readonly runtime: string
+  /**
+   * Refuses parameters that are valid for the schema and still can't be run, before an execution exists.
+   * @throws SkilletError INVALID_PARAMETERS
+   */
+  check? (tool: ToolDefinition, parameters: JsonObject): void
+  /**
+   * Runs a tool. Aborting the signal drops it from the queue, or asks it to end and then ends it; the outcome is
+   * then `cancelled`. Rejects only for a fault of the executor's own, never for one of the tool's. Whatever the
+   * tool does, no other run is harmed and nothing runs twice.
+   */
+  run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome>
+}
+
+// ---------------------------------------------------------------- skill sources
+
+export interface LoadedSkills {
+  skills: SkillDefinition[]
+  quarantined: QuarantinedSkill[]
+}
+
+/** Finds skills. Later sources shadow earlier ones of the same name. */
+export interface SkillSource {
+  load (signal: AbortSignal): Promise<LoadedSkills>
+  /** Calls back when `load` would give something else. The returned function stops it. */
+  watch? (changed: () => void): () => void
+}
+
+// ---------------------------------------------------------------- transports
+
+/** A door: it calls operations through the gateway. It listens from the end of its `setup`. */
+export interface Transport {
+  /** Accepts nothing new from now on; what was accepted is still answered. Its scope closes after the drain. */
+  quiesce? (): void | Promise<void>
+}
+
+// ---------------------------------------------------------------- plugins
+
+/** What each slot's `setup` returns. */
+export interface Slots {
+  storage: Storage
+  search: Search
+  executor: Executor
+  skills: SkillSource
+  transport: Transport
+}
+export type Slot = keyof Slots
+
+/** What every plugin is given. */
+export interface PluginContext {
+  /** The whole configuration, frozen. */
+  config: Config
+  /** Undone, last in first out, when the plugin stops. */
+  scope: Scope
+  log: Logger
+  /** Aborts when the plugin took too long to start, or the kernel stops while it starts. */
+  signal: AbortSignal
+  /** Absolute path of the data directory; it exists. */
+  data_dir: string
+  /** Tells the supervisor how the plugin is, once it has started. */
+  health: { degrade (reason: string): void, recover (): void }
+}
+
+/** What a transport is given beyond that. */
+export interface TransportContext extends PluginContext { gateway: Gateway }
+
+type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : PluginContext
+
+/** A plugin, before it is set up. */
+export interface Plugin<S extends Slot = Slot, Options extends object = object> {
+  /** Unique; its options are the configuration section `[plugin.<name>]`. */
+  readonly name: string
+  readonly slot: S
+  /** Whether the kernel stops when it can't start; an optional one is reported `degraded`. Default true. */
+  readonly required?: boolean
+  /** Schema of its options; values are given defaults and checked before `setup`. */
+  readonly options?: TObject
+  setup (context: ContextOf<S>, options: Options): Promise<Slots[S]> | Slots[S]
+}
+
+/** Any plugin, of whatever slot. */
+export type AnyPlugin = { [S in Slot]: Plugin<S> }[Slot]

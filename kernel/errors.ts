@@ -1,0 +1,77 @@
+/** What sort of fault an error is. Each transport maps kinds, never codes, to its own signals. */
+export type ErrorKind =
+  | 'invalid' | 'unauthenticated' | 'forbidden' | 'missing' | 'method' | 'size' | 'media_type'
+  | 'conflict' | 'tool_failed' | 'limited' | 'overloaded' | 'interrupted' | 'internal' | 'timed_out'
+
+/**
+ * The one table of errors: every code, its kind and its meaning. A code is never reused for another
+ * meaning. Documentation, HTTP statuses and exit codes are derived from it.
+ */
+export const ERRORS = {
+  INVALID_PARAMETERS: { kind: 'invalid', meaning: 'Tool parameters, or another malformed body, path or query value, are invalid' },
+  UNAUTHORIZED: { kind: 'unauthenticated', meaning: 'The request has no valid API key' },
+  FORBIDDEN: { kind: 'forbidden', meaning: 'The Host or Origin of the request is not allowed here' },
+  SKILL_NOT_FOUND: { kind: 'missing', meaning: 'The skill does not exist' },
+  TOOL_NOT_FOUND: { kind: 'missing', meaning: 'The skill has no such tool' },
+  EXECUTION_NOT_FOUND: { kind: 'missing', meaning: 'The execution does not exist, or was pruned from the history' },
+  NOT_FOUND: { kind: 'missing', meaning: 'The path does not exist' },
+  METHOD_NOT_ALLOWED: { kind: 'method', meaning: 'The path does not take this method' },
+  PAYLOAD_TOO_LARGE: { kind: 'size', meaning: 'The request body is larger than the limit' },
+  UNSUPPORTED_MEDIA_TYPE: { kind: 'media_type', meaning: 'The request body is not declared as application/json' },
+  CONFLICT: { kind: 'conflict', meaning: 'The request does not fit the present state' },
+  CANCELLED: { kind: 'conflict', meaning: 'The execution was cancelled' },
+  TOOL_EXECUTION_FAILED: { kind: 'tool_failed', meaning: 'The tool failed' },
+  RATE_LIMITED: { kind: 'limited', meaning: 'Too many requests' },
+  OVERLOADED: { kind: 'overloaded', meaning: 'The server has as much work as it accepts, or is stopping' },
+  INTERRUPTED: { kind: 'interrupted', meaning: 'The execution was ended by a shutdown, or by the death of the process that ran it' },
+  INTERNAL: { kind: 'internal', meaning: 'The server has a fault, described in its log' },
+  TIMEOUT: { kind: 'timed_out', meaning: 'The execution went past its time limit' }
+} as const satisfies Record<string, { kind: ErrorKind, meaning: string }>
+
+export type ErrorCode = keyof typeof ERRORS
+
+export function isErrorCode (text: string): text is ErrorCode {
+  return Object.hasOwn(ERRORS, text)
+}
+
+/** Context of an error: plain JSON. */
+export type ErrorDetails = Record<string, unknown>
+
+/** The error as users see it, in every transport. */
+export interface ErrorEnvelope {
+  error: { code: ErrorCode, message: string, details: ErrorDetails }
+  success: false
+}
+
+/** The only error that crosses the kernel's border. Its message is for the user; the cause is for the log. */
+export class SkilletError extends Error {
+  override readonly name = 'SkilletError'
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor (code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.details = details
+  }
+
+  get kind (): ErrorKind {
+    return ERRORS[this.code].kind
+  }
+
+  /** The envelope all transports answer with. */
+  envelope (): ErrorEnvelope {
+    return { error: { code: this.code, message: this.message, details: this.details }, success: false }
+  }
+
+  /** Any thrown value as a SkilletError; a stranger becomes INTERNAL, with nothing of its inside in the message. */
+  static from (thrown: unknown): SkilletError {
+    if (thrown instanceof SkilletError) return thrown
+    return new SkilletError('INTERNAL', 'The server met an unexpected fault; its log says more', {}, { cause: thrown })
+  }
+}
+
+/** The message of any thrown value, for logs and for reasons shown to the operator. */
+export function messageOf (thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

@@ -1,0 +1,35 @@
+import { randomFillSync } from 'node:crypto'
+
+/** Random bytes are drawn by the page: one call into crypto for 400 ids. */
+const pool = Buffer.allocUnsafe(4000)
+let used = pool.length
+let lastMs = 0
+let counter = 0
+const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/**
+ * A new UUIDv7 (RFC 9562 §5.7): 48 bits of Unix milliseconds, a 12-bit counter that keeps the ids of one
+ * millisecond in order (§6.2, method 1; on overflow the time runs ahead by a millisecond), 62 random bits.
+ * Ids made by one process sort in the order of their making.
+ */
+export function newExecutionId (now_ms: number = Date.now()): string {
+  if (now_ms > lastMs) {
+    lastMs = now_ms
+    counter = 0
+  } else if (++counter > 0xfff) {
+    lastMs++
+    counter = 0
+  }
+  if (used + 8 > pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const time = lastMs.toString(16).padStart(12, '0')
+  let tail = ''
+  for (let i = 0; i < 8; i++) {
+    const byte = pool[used++] as number
+    if (i === 2) tail += '-'
+    tail += hex[i === 0 ? (byte & 0x3f) | 0x80 : byte]
+  }
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${tail}`
+}

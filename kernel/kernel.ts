@@ -1,0 +1,142 @@
+import { mkdir } from 'node:fs/promises'
+import { Bus } from './bus.ts'
+import { Catalog } from './catalog.ts'
+import type { Config } from './config.ts'
+import type { AnyPlugin, Executor, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
+import { messageOf } from './errors.ts'
+import { Executions } from './executions.ts'
+import { createGateway, type Gateway } from './gateway.ts'
+import type { Logger } from './log.ts'
+import type { Services } from './operation.ts'
+import type { PluginStatus } from './schemas.ts'
+import { Scope } from './scope.ts'
+import { Supervisor } from './supervisor.ts'
+import type { Version } from './version.ts'
+
+export interface KernelOptions {
+  config: Config
+  /** In the order they start. One storage, one search, and any number of the rest. */
+  plugins: readonly AnyPlugin[]
+  log: Logger
+  version: Version
+  /** Absolute; made when it is not there. */
+  data_dir: string
+}
+
+export interface Kernel {
+  readonly gateway: Gateway
+  readonly plugins: () => PluginStatus[]
+  /** Stops in order: transports accept nothing new, executions drain, transports close, providers close. Idempotent. */
+  stop (): Promise<void>
+}
+
+/** How often a long-lived process looks for executions whose process died. */
+const recover_ms = 5_000
+
+/**
+ * Boots in two waves: the providers, then, when all services are there, the transports; so nothing listens before
+ * it can answer. When a required plugin can't start, everything is undone.
+ * @param signal aborts the start
+ * @throws Error naming the plugin and the cause
+ */
+export async function createKernel ({ config, plugins, log, version, data_dir }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
+  const scope = new Scope()
+  const bus = new Bus(log)
+  const began_ms = performance.now()
+  const supervisors = plugins.map(plugin => new Supervisor(plugin, bus, log))
+  const plugin_states = (): PluginStatus[] => supervisors.map(supervisor => supervisor.status)
+  const base = { config, log, data_dir }
+  try {
+    refuseDuplicates(plugins)
+    await mkdir(data_dir, { recursive: true, mode: 0o700 })
+
+    const provided: Provided = { storage: [], search: [], executor: [], skills: [], transport: [] }
+    for (const supervisor of supervisors) {
+      if (supervisor.plugin.slot === 'transport') continue
+      scope.defer(() => supervisor.stop())
+      const service = await supervisor.start(base, signal)
+      if (service !== undefined) keep(provided, supervisor.plugin.slot, service)
+    }
+    const storage = only('storage', provided.storage)
+    const search = only('search', provided.search)
+    const catalog = new Catalog()
+    scope.defer(await feed(catalog, search, provided.skills, bus, log, signal))
+
+    const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
+    const executions = new Executions({ config, storage, executors, bus, log })
+    const interrupted = await executions.recover()
+    if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
+    scope.defer(executions.watchCancelRequests())
+    const sweep = setInterval(() => { executions.recover().catch((error: unknown) => { log.warn({ error: messageOf(error) }, 'the history could not be swept') }) }, recover_ms).unref()
+    scope.defer(() => { clearInterval(sweep) })
+
+    const services: Services = Object.freeze({
+      config, version, catalog, executions, storage, search,
+      plugins: plugin_states,
+      uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)
+    })
+    const gateway = createGateway(services, bus)
+
+    // From here on, closing the scope runs, in this order: transports quiesce, executions drain, transports close.
+    const transports: Transport[] = []
+    const doors = new Scope()
+    scope.defer(() => doors.close())
+    scope.defer(() => executions.drain(config.execution.drain_ms))
+    scope.defer(async () => { for (const transport of transports) await transport.quiesce?.() })
+    for (const supervisor of supervisors) {
+      if (supervisor.plugin.slot !== 'transport') continue
+      doors.defer(() => supervisor.stop())
+      const service = await supervisor.start({ ...base, gateway }, signal)
+      if (service !== undefined) {
+        keep(provided, 'transport', service)
+        transports.push(...provided.transport.splice(0))
+      }
+    }
+    return { gateway, plugins: plugin_states, stop: () => scope.close() }
+  } catch (error) {
+    await scope.close().catch((failure: unknown) => { log.error({ error: messageOf(failure) }, 'the start could not be undone') })
+    throw error
+  }
+}
+
+/** Loads the catalog and keeps it true while sources change. @returns what stops it */
+async function feed (catalog: Catalog, search: Search, sources: readonly SkillSource[], bus: Bus, log: Logger, signal: AbortSignal): Promise<() => void> {
+  const scope = new Scope()
+  const load = async (): Promise<void> => {
+    catalog.replace(await Promise.all(sources.map(source => source.load(signal))))
+    for (const { path, error } of catalog.quarantined) log.warn({ path, error }, 'a skill could not be loaded')
+    await search.index(catalog.skills)
+    bus.emit('skills', { skills: catalog.size, quarantined: catalog.quarantined.length })
+  }
+  await load()
+  let loading = Promise.resolve()
+  for (const source of sources) {
+    const stop = source.watch?.(() => {
+      loading = loading.then(load).catch((error: unknown) => { log.error({ error: messageOf(error) }, 'the skills could not be reloaded') })
+    })
+    if (stop !== undefined) scope.defer(stop)
+  }
+  return () => { void scope.close() }
+}
+
+interface Provided { storage: Storage[], search: Search[], executor: Executor[], skills: SkillSource[], transport: Transport[] }
+
+/** Files a service under its slot. A plugin's `setup` is typed to return what its slot asks for. */
+function keep (provided: Provided, slot: keyof Slots, service: Slots[keyof Slots]): void {
+  (provided[slot] as Slots[keyof Slots][]).push(service)
+}
+
+function only<T> (slot: string, services: readonly T[]): T {
+  const [service, ...others] = services
+  if (service === undefined) throw new Error(`no plugin provides ${slot}`)
+  if (others.length > 0) throw new Error(`${services.length} plugins provide ${slot}; there can be one`)
+  return service
+}
+
+function refuseDuplicates (plugins: readonly AnyPlugin[]): void {
+  const names = new Set<string>()
+  for (const { name } of plugins) {
+    if (names.has(name)) throw new Error(`two plugins are named "${name}"`)
+    names.add(name)
+  }
+}

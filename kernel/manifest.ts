@@ -1,0 +1,103 @@
+import { Type, type Static } from 'typebox'
+import type { CommandTemplate } from './command.ts'
+import { JsonObject, PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type Tool } from './schemas.ts'
+
+/** What a skill says it needs. Absent means: no network, no writes outside a private temporary directory. */
+export type Permissions = Static<typeof Permissions>
+export const Permissions = Type.Object({
+  network: Type.Boolean({ default: false, description: 'May reach the network' }),
+  write: Type.Array(Type.String(), { default: [], maxItems: 64, description: 'Paths it may write to: absolute, beginning with `~`, or a placeholder' }),
+  env: Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), { default: [], maxItems: 64, description: 'Environment variables it is given' })
+}, { additionalProperties: false })
+
+/** The most tools a skill may have, and the most parameters a tool may have. */
+export const toolsMax = 1000
+export const parametersMax = 64
+
+/** A parameter's name; `__proto__` and its kind are left out by the leading letter. */
+export const PARAMETER_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+
+const description = (of: string, max: number) => Type.String({ minLength: 1, maxLength: max, description: `What ${of}` })
+const timeout_ms = Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds' })
+
+/** Fields of a parameter that are ours; every other is a JSON Schema keyword of its value. */
+const parameterFields = {
+  type: Type.Enum(PARAMETER_TYPES, { description: 'JSON type of the value' }),
+  description: description('the parameter means', 2000),
+  required: Type.Boolean({ default: false, description: 'Whether a call must give it' }),
+  secret: Type.Boolean({ default: false, description: 'Its values are never stored or logged' }),
+  allow_dash: Type.Boolean({ default: false, description: 'Its values may begin an argument with `-`' })
+}
+
+/** An argument, or a group of arguments that is left out when a parameter in it is absent. */
+export const CommandPart = Type.Cyclic({
+  CommandPart: Type.Union([Type.String(), Type.Array(Type.Ref('CommandPart'), { minItems: 1, maxItems: 256 })])
+}, 'CommandPart')
+
+const permissions = Type.Optional(Type.Partial(Permissions, { additionalProperties: false }))
+
+/** `skill.toml`. For a script skill it holds what is not code, and no tools. */
+export type ManifestFile = Static<typeof ManifestFile>
+export const ManifestFile = Type.Object({
+  name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
+  description: Type.Optional(description('the skill is for', 1024)),
+  version: Type.Optional(Type.String({ maxLength: 64 })),
+  runtime: Type.Optional(Type.Enum(['native', 'script'], { description: 'native: commands; script: a JavaScript or TypeScript module' })),
+  permissions,
+  tools: Type.Optional(Type.Array(Type.Object({
+    name: Type.String({ pattern: TOOL_NAME.source }),
+    description: description('the tool does', 2000),
+    command: Type.Array(CommandPart, { minItems: 1, maxItems: 256, description: 'Argument vector with placeholders; never a shell' }),
+    stdin: Type.Optional(Type.String({ description: 'Text with placeholders that feeds standard input' })),
+    cwd: Type.Optional(Type.String({ description: 'Working directory; may hold placeholders' })),
+    timeout_ms: Type.Optional(timeout_ms),
+    parameters: Type.Optional(Type.Array(Type.Object({
+      name: Type.String({ pattern: PARAMETER_NAME.source }), ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
+    }, { additionalProperties: true }), { maxItems: parametersMax }))
+  }, { additionalProperties: false }), { maxItems: toolsMax }))
+}, { additionalProperties: false })
+
+/** What is described of a script skill's default export: everything but its functions. */
+export type ScriptFile = Static<typeof ScriptFile>
+export const ScriptFile = Type.Object({
+  description: Type.Optional(description('the skill is for', 1024)),
+  version: Type.Optional(Type.String({ maxLength: 64 })),
+  permissions,
+  tools: Type.Record(Type.String({ pattern: TOOL_NAME.source }), Type.Object({
+    description: description('the tool does', 2000),
+    timeout_ms: Type.Optional(timeout_ms),
+    parameters: Type.Optional(Type.Record(Type.String({ pattern: PARAMETER_NAME.source }), Type.Object({
+      ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
+    }, { additionalProperties: true }), { maxProperties: parametersMax }))
+  }, { additionalProperties: false }), { minProperties: 1, maxProperties: toolsMax, additionalProperties: false })
+}, { additionalProperties: false })
+
+/** A tool as the kernel holds it: what users see, and what its executor needs. Plain data. */
+export interface ToolDefinition extends Tool {
+  /** Names of the parameters whose values are never stored or logged. */
+  secrets: string[]
+  /** What a native tool runs. */
+  command?: CommandTemplate
+}
+
+/** A loaded skill: plain data, so that it crosses thread borders. */
+export interface SkillDefinition {
+  name: string
+  description: string
+  version?: string
+  runtime: string
+  /** The text of SKILL.md, without its frontmatter. */
+  instructions?: string
+  permissions: Permissions
+  /** Absolute path of the skill's folder. */
+  directory: string
+  /** Absolute path of the JavaScript module of a script skill. */
+  module?: string
+  /** Differs whenever the skill's code does. */
+  revision: string
+  /** Whether the user marked it as trusted. */
+  trusted: boolean
+  tools: ToolDefinition[]
+}
+
+export type { JsonObject }

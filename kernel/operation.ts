@@ -1,0 +1,54 @@
+import type { Static, TObject } from 'typebox'
+import type { Catalog } from './catalog.ts'
+import type { Config } from './config.ts'
+import type { Search, Storage } from './contracts.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Executions } from './executions.ts'
+import type { JsonObject, PluginStatus, TRANSPORTS } from './schemas.ts'
+import type { Version } from './version.ts'
+
+/** How a call came in. */
+export interface Call {
+  transport: typeof TRANSPORTS[number]
+  /** Aborts when the caller went away; what it waits for is then cancelled. */
+  signal: AbortSignal
+}
+
+/** What handlers work with. */
+export interface Services {
+  config: Config
+  version: Version
+  catalog: Catalog
+  executions: Executions
+  storage: Storage
+  search: Search
+  plugins (): PluginStatus[]
+  uptime_seconds (): number
+}
+
+/**
+ * An operation, whole: every transport is a fold over a table of these.
+ * Path placeholders of the route, query values (GET) and body fields (POST) are the fields of `input`.
+ */
+export interface Operation<I extends TObject = TObject, O extends TObject = TObject> {
+  /** In snake case; MCP tools, CLI commands and OpenAPI operation ids are named after it. */
+  readonly name: string
+  /** `read` changes nothing and may be repeated. */
+  readonly effect: 'read' | 'write'
+  /** Method and path, for HTTP. */
+  readonly route: `${'GET' | 'POST'} /api/${string}`
+  readonly summary: string
+  readonly description: string
+  readonly input: I
+  readonly output: O
+  /** Codes it answers with, beyond those that any request can get. */
+  readonly errors: readonly ErrorCode[]
+  /** A call and its answer, for the documentation; a test checks both against the schemas. */
+  readonly example: { input: JsonObject, output: JsonObject }
+  handler (services: Services, input: Static<I>, call: Call): Static<O> | Promise<Static<O>>
+}
+
+/** Declares an operation; its handler is typed by its schemas. */
+export function operation<I extends TObject, O extends TObject> (definition: Operation<I, O>): Operation<I, O> {
+  return definition
+}

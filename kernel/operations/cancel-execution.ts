@@ -1,0 +1,26 @@
+import { Type } from 'typebox'
+import { operation } from '../operation.ts'
+import { Execution } from '../schemas.ts'
+import { exampleExecution, exampleId } from './examples.ts'
+import { IdAsked } from './get-execution.ts'
+
+export const cancelExecution = operation({
+  name: 'cancel_execution',
+  effect: 'write',
+  route: 'POST /api/executions/{id}/cancel',
+  summary: 'Cancel an execution',
+  description: 'Ends a queued or running execution, whichever process runs it, and answers with its record. One that has ended is a CONFLICT.',
+  input: Type.Object({ id: IdAsked }, { additionalProperties: false }),
+  output: Type.Object({ ...Execution.properties }),
+  errors: ['EXECUTION_NOT_FOUND', 'CONFLICT'],
+  example: {
+    input: { id: exampleId },
+    output: {
+      ...exampleExecution,
+      status: 'cancelled',
+      output: '',
+      error: { code: 'CANCELLED', message: 'The execution was cancelled', details: { skill: 'text', tool: 'count', execution_id: exampleId } }
+    }
+  },
+  handler: ({ executions }, { id }, { signal }) => executions.cancel(id, signal)
+})

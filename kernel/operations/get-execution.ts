@@ -1,0 +1,25 @@
+import { Type } from 'typebox'
+import { executionNotFound } from '../executions.ts'
+import { operation } from '../operation.ts'
+import { Execution } from '../schemas.ts'
+import { exampleExecution, exampleId } from './examples.ts'
+
+/** The `id` of a request: any string; only a UUID is ever found. */
+export const IdAsked = Type.String({ minLength: 1, maxLength: 256, description: 'Execution identifier' })
+
+export const getExecution = operation({
+  name: 'get_execution',
+  effect: 'read',
+  route: 'GET /api/executions/{id}',
+  summary: 'Get one execution',
+  description: 'The whole record of an execution, running or ended.',
+  input: Type.Object({ id: IdAsked }, { additionalProperties: false }),
+  output: Type.Object({ ...Execution.properties }),
+  errors: ['EXECUTION_NOT_FOUND'],
+  example: { input: { id: exampleId }, output: exampleExecution },
+  async handler ({ storage }, { id }) {
+    const stored = await storage.get(id)
+    if (stored === undefined) throw executionNotFound(id)
+    return stored.execution
+  }
+})

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+/** A process, told apart from a later one that got the same id. */
+export interface Owner {
+  pid: number
+  /** When it started, in whatever form the system tells; only compared for equality. */
+  started: string
+}
+
+/**
+ * When a process started: on Linux, field 22 of /proc/<pid>/stat (clock ticks since boot) and the boot's id;
+ * elsewhere what `ps` says. Undefined when there is no such process.
+ */
+function startOf (pid: number): string | undefined {
+  try {
+    if (process.platform === 'linux') {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      // The command name, in parentheses, may itself hold spaces and parentheses.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      const state = fields[0]
+      if (state === 'Z' || state === 'X') return undefined
+      return `${bootId()}:${fields[19]}`
+    }
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', timeout: 2000 }).trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+let boot: string | undefined
+function bootId (): string {
+  return boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+}
+
+let self: Owner | undefined
+
+/** This process. */
+export function thisProcess (): Owner {
+  return self ??= { pid: process.pid, started: startOf(process.pid) ?? 'unknown' }
+}
+
+/** Whether that very process still lives. */
+export function isAlive (owner: Owner): boolean {
+  const me = thisProcess()
+  if (owner.pid === me.pid) return owner.started === me.started
+  return startOf(owner.pid) === owner.started
+}

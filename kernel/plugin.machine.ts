@@ -1,0 +1,26 @@
+import { setup } from 'xstate'
+
+/** What can happen to a supervised plugin. `degrade` and `recover` come from the plugin itself. */
+export type PluginEvent =
+  | { type: 'started' | 'recover' | 'stop' | 'stopped' }
+  | { type: 'degrade' | 'fail', reason: string }
+
+/** The life of a plugin under its supervisor (supervisor.ts). The context holds why it is not well. */
+export const pluginMachine = setup({
+  types: { events: {} as PluginEvent, context: {} as { reason: string | undefined } },
+  actions: {
+    remember: ({ context, event }) => { context.reason = 'reason' in event ? event.reason : undefined }
+  }
+}).createMachine({
+  id: 'plugin',
+  context: { reason: undefined },
+  initial: 'starting',
+  states: {
+    starting: { on: { started: 'ready', degrade: { target: 'degraded', actions: 'remember' }, fail: { target: 'failed', actions: 'remember' }, stop: 'stopping' } },
+    ready: { on: { degrade: { target: 'degraded', actions: 'remember' }, stop: 'stopping' } },
+    degraded: { on: { recover: { target: 'ready', actions: 'remember' }, degrade: { target: 'degraded', actions: 'remember' }, stop: 'stopping' } },
+    stopping: { on: { stopped: 'stopped', fail: { target: 'failed', actions: 'remember' } } },
+    stopped: { type: 'final' },
+    failed: { on: { stop: 'stopping' } }
+  }
+})

@@ -1,0 +1,133 @@
+import { Type, type Static } from 'typebox'
+
+/** A JSON object whose keys are not known beforehand. */
+export type JsonObject = Record<string, unknown>
+export const JsonObject = Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true })
+
+/** Skill names: what a manifest may declare. Requests may ask for any string, and are told it does not exist. */
+export const SKILL_NAME = /^[a-z0-9-]{1,64}$/
+/** Tool names: what a manifest may declare. */
+export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/
+
+/** The longest name a request may ask for: longer than any that exists, short enough to echo. */
+const nameAskedMax = 256
+
+export const SkillNameAsked = Type.String({ minLength: 1, maxLength: nameAskedMax, description: 'Name of the skill' })
+export const ToolNameAsked = Type.String({ minLength: 1, maxLength: nameAskedMax, description: 'Name of the tool within its skill' })
+
+export const PARAMETER_TYPES = ['string', 'integer', 'number', 'boolean', 'array', 'object'] as const
+
+const parameterFields = Type.Object({
+  name: Type.String({ description: 'Name of the parameter' }),
+  type: Type.Enum(PARAMETER_TYPES, { description: 'JSON type of the value' }),
+  description: Type.String({ description: 'What the parameter means' }),
+  required: Type.Boolean({ description: 'Whether a call must give it' })
+}, { $id: 'Parameter', additionalProperties: true, description: 'A parameter of a tool; any JSON Schema keyword may stand in it' })
+
+/** One parameter of a tool. Any further JSON Schema keyword may stand in it. */
+export type ParameterDescriptor = Static<typeof parameterFields> & JsonObject
+export const ParameterDescriptor = Type.Unsafe<ParameterDescriptor>(parameterFields)
+
+export type Tool = Static<typeof Tool>
+export const Tool = Type.Object({
+  name: Type.String({ description: 'Tool identifier within its skill' }),
+  description: Type.String({ description: 'What the tool does' }),
+  parameters: Type.Array(ParameterDescriptor, { description: 'Parameter descriptors, in the order of the manifest' }),
+  input_schema: Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true, description: 'JSON Schema (2020-12) of the `parameters` object of a call' }),
+  timeout_ms: Type.Optional(Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds, where it sets its own' }))
+}, { $id: 'Tool', description: 'A tool of a skill' })
+
+export type Skill = Static<typeof Skill>
+export const Skill = Type.Object({
+  name: Type.String({ description: 'Skill identifier' }),
+  description: Type.String({ description: 'What the skill is for' }),
+  version: Type.Optional(Type.String({ description: 'Version of the skill, where it states one' })),
+  runtime: Type.String({ description: 'How its tools run: native (commands) or script (JavaScript and TypeScript)' }),
+  tools: Type.Array(Tool)
+}, { $id: 'Skill', description: 'A named bundle of tools' })
+
+export const EXECUTION_STATUSES = ['queued', 'running', 'success', 'failed', 'timeout', 'cancelled', 'interrupted'] as const
+export type ExecutionStatus = typeof EXECUTION_STATUSES[number]
+export const ExecutionStatus = Type.Enum(EXECUTION_STATUSES, { description: 'State of the execution' })
+
+export const ISOLATIONS = ['none', 'thread', 'process', 'sandbox'] as const
+/** Where a run really took place. */
+export type Isolation = typeof ISOLATIONS[number]
+
+export const TRANSPORTS = ['http', 'mcp', 'cli'] as const
+
+/** ISO 8601, UTC, milliseconds. */
+const Timestamp = (description: string) => Type.String({ format: 'date-time', description })
+const ExecutionId = Type.String({ description: 'Execution identifier (UUIDv7)' })
+
+const summary = {
+  id: ExecutionId,
+  skill_name: Type.String(),
+  tool_name: Type.String(),
+  status: ExecutionStatus,
+  created_at: Timestamp('When the execution was accepted (ISO 8601 UTC)'),
+  duration_ms: Type.Integer({ minimum: 0, description: 'Running time in milliseconds; 0 until it ends' })
+}
+
+/** An execution as a list shows it. */
+export type ExecutionSummary = Static<typeof ExecutionSummary>
+export const ExecutionSummary = Type.Object(summary, { $id: 'ExecutionSummary', description: 'An execution as a list shows it' })
+
+export type ExecutionError = Static<typeof ExecutionError>
+export const ExecutionError = Type.Object({
+  code: Type.String({ description: 'Error code' }),
+  message: Type.String(),
+  details: JsonObject
+}, { $id: 'ExecutionError', description: 'Why an execution did not succeed' })
+
+/** The whole record of an execution. */
+export type Execution = Static<typeof Execution>
+export const Execution = Type.Object({
+  ...summary,
+  runtime: Type.String(),
+  started_at: Type.Union([Timestamp('When it began to run'), Type.Null()]),
+  finished_at: Type.Union([Timestamp('When it ended'), Type.Null()]),
+  parameters: Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true, description: 'Parameters of the call; values of secret ones are replaced by "[secret]"' }),
+  output: Type.String({ description: 'Output of the tool' }),
+  output_truncated: Type.Boolean({ description: 'Whether the output was cut at `execution.output_bytes_max`' }),
+  error: Type.Union([ExecutionError, Type.Null()]),
+  transitions: Type.Array(Type.Object({ status: ExecutionStatus, at: Timestamp('When the state was entered') })),
+  transport: Type.Enum(TRANSPORTS, { description: 'The door the call came in by' }),
+  isolation: Type.Union([Type.Enum(ISOLATIONS), Type.Null()], { description: 'What isolation the run was really given; null before it began' })
+}, { $id: 'Execution', description: 'The record of an execution' })
+
+/** What a caller of `execute` gets. */
+export type ExecuteResult = Static<typeof ExecuteResult>
+export const ExecuteResult = Type.Object({
+  execution_id: ExecutionId,
+  status: ExecutionStatus,
+  output: Type.String({ description: 'Output of the tool; a string even when it holds serialized JSON' }),
+  duration_ms: Type.Integer({ minimum: 0, description: 'Running time in milliseconds' })
+}, { $id: 'ExecuteResult', description: 'Result of an execution' })
+
+export type SearchResult = Static<typeof SearchResult>
+export const SearchResult = Type.Object({
+  skill_name: Type.String(),
+  tool_name: Type.String(),
+  description: Type.String(),
+  score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance; higher is better' })
+}, { $id: 'SearchResult', description: 'A tool that fits a query' })
+
+/** The states a supervised plugin shows. */
+export const PLUGIN_STATES = ['starting', 'ready', 'degraded', 'stopping', 'stopped', 'failed'] as const
+export type PluginState = typeof PLUGIN_STATES[number]
+
+export type PluginStatus = Static<typeof PluginStatus>
+export const PluginStatus = Type.Object({
+  name: Type.String(),
+  state: Type.Enum(PLUGIN_STATES),
+  reason: Type.Optional(Type.String({ description: 'Why it is not well' }))
+}, { $id: 'PluginStatus', description: 'State of a plugin' })
+
+/** A skill that could not be loaded. All others serve. */
+export type QuarantinedSkill = Static<typeof QuarantinedSkill>
+export const QuarantinedSkill = Type.Object({
+  name: Type.String({ description: 'Name of the skill folder' }),
+  path: Type.String({ description: 'The file or folder at fault' }),
+  error: Type.String({ description: 'What is wrong with it' })
+}, { $id: 'QuarantinedSkill', description: 'A skill that could not be loaded' })

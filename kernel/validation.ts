@@ -1,0 +1,79 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { RE2JS } from 're2js'
+import { didYouMean } from './nearest.ts'
+import type { JsonObject } from './schemas.ts'
+
+/**
+ * Patterns come from manifests and meet strings from requests: RE2 matches in linear time, where a backtracking
+ * engine can be made to hang. compileInputSchema bounds the strings.
+ */
+const linearTime = Object.assign(
+  (pattern: string, _flags: string) => {
+    const compiled = RE2JS.compile(pattern)
+    return { test: (subject: string): boolean => compiled.matcher(subject).find() }
+  },
+  { code: 'linearTime' }
+)
+
+function createAjv (options: { useDefaults: boolean }): Ajv2020 {
+  const ajv = new Ajv2020({
+    useDefaults: options.useDefaults,
+    ownProperties: true, // a required `toString` is not there by inheritance
+    strictTypes: false,
+    strictTuples: false,
+    strictRequired: false,
+    validateSchema: true,
+    addUsedSchema: false,
+    allowUnionTypes: true,
+    logger: false,
+    verbose: true, // explain() names the value's schema
+    code: { regExp: linearTime }
+  })
+  addFormats.default(ajv, { mode: 'fast', keywords: false })
+  // Keywords of OpenAPI and TypeBox that say nothing about validity.
+  ajv.addVocabulary(['example', 'flag'])
+  return ajv
+}
+
+/** Checks a value, filling defaults in where it was compiled to; returns what is wrong, or undefined. */
+export type Check = (value: unknown) => string | undefined
+
+let ajvWithDefaults: Ajv2020 | undefined
+
+/**
+ * Compiles a JSON Schema (2020-12) to a check that fills in defaults.
+ * @param root what messages call the value: `parameters/count must be integer`
+ * @throws Error saying what is wrong with the schema: an unknown keyword, a pattern RE2 can't take
+ */
+export function compileCheck (schema: object, root: string): Check {
+  ajvWithDefaults ??= createAjv({ useDefaults: true })
+  const validate: ValidateFunction = ajvWithDefaults.compile(schema)
+  return value => validate(value) ? undefined : explain(validate.errors ?? [], root)
+}
+
+/** One sentence for the first error: where, what, and the nearest name for a mistaken one. */
+function explain (errors: readonly ErrorObject[], root: string): string {
+  const [error] = errors
+  if (error === undefined) return `${root || 'value'} is invalid`
+  const where = `${root}${error.instancePath}`.replace(/^\//, '') || 'body'
+  const params: JsonObject = error.params
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const name = String(params['additionalProperty'])
+      const known = typeof error.parentSchema?.['properties'] === 'object' ? Object.keys(error.parentSchema['properties']) : []
+      return `${where} has an unknown field "${shorten(name)}"${didYouMean(name, known)}`
+    }
+    case 'required': return `${where} must have the field "${params['missingProperty']}"`
+    case 'enum': {
+      const allowed = Array.isArray(params['allowedValues']) ? params['allowedValues'] : []
+      return `${where} must be one of ${allowed.slice(0, 20).map(value => JSON.stringify(value)).join(', ')}`
+    }
+    case 'const': return `${where} must be ${JSON.stringify(params['allowedValue'])}`
+    default: return `${where} ${error.message ?? 'is invalid'}`
+  }
+}
+
+function shorten (name: string): string {
+  return name.length > 64 ? `${name.slice(0, 64)}…` : name
+}
