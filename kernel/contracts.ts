@@ -168,6 +168,8 @@ export interface SkillSource {
 
 /** A door: it calls operations through the gateway. It listens from the end of its `setup`. */
 export interface Transport {
+  /** Where it can be reached, once it listens. */
+  readonly url?: string
   /** Accepts nothing new from now on; what was accepted is still answered. Its scope closes after the drain. */
   quiesce? (): void | Promise<void>
 }

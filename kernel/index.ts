@@ -22,6 +22,7 @@ export { isAlive, thisProcess, type Owner } from './owner.ts'
 export { outputOf } from './output.ts'
 export { compileInputSchema } from './parameters.ts'
 export { definePlugin } from './plugin.ts'
+export { loadPlugins } from './plugin-load.ts'
 export * as schemas from './schemas.ts'
 export {
   EXECUTION_STATUSES, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary, type Isolation, type JsonObject,

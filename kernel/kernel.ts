@@ -8,6 +8,7 @@ import { Executions } from './executions.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
 import type { Services } from './operation.ts'
+import { isAlive, thisProcess } from './owner.ts'
 import type { PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
 import { Supervisor } from './supervisor.ts'
@@ -21,11 +22,15 @@ export interface KernelOptions {
   version: Version
   /** Absolute; made when it is not there. */
   data_dir: string
+  /** A role that one process at a time may have on the data directory, such as `serve`. */
+  role?: string
 }
 
 export interface Kernel {
   readonly gateway: Gateway
   readonly plugins: () => PluginStatus[]
+  /** Where the transports can be reached. */
+  readonly urls: readonly string[]
   /** Stops in order: transports accept nothing new, executions drain, transports close, providers close. Idempotent. */
   stop (): Promise<void>
 }
@@ -39,7 +44,7 @@ const recover_ms = 5_000
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
  */
-export async function createKernel ({ config, plugins, log, version, data_dir }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
+export async function createKernel ({ config, plugins, log, version, data_dir, role }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
   const scope = new Scope()
   const bus = new Bus(log)
   const began_ms = performance.now()
@@ -59,6 +64,7 @@ export async function createKernel ({ config, plugins, log, version, data_dir }:
     }
     const storage = only('storage', provided.storage)
     const search = only('search', provided.search)
+    if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
     const catalog = new Catalog()
     scope.defer(await feed(catalog, search, provided.skills, bus, log, signal))
 
@@ -92,7 +98,9 @@ export async function createKernel ({ config, plugins, log, version, data_dir }:
         transports.push(...provided.transport.splice(0))
       }
     }
-    return { gateway, plugins: plugin_states, stop: () => scope.close() }
+    const urls = transports.flatMap(({ url }) => url ?? [])
+    if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
+    return { gateway, plugins: plugin_states, urls, stop: () => scope.close() }
   } catch (error) {
     await scope.close().catch((failure: unknown) => { log.error({ error: messageOf(failure) }, 'the start could not be undone') })
     throw error
@@ -117,6 +125,16 @@ async function feed (catalog: Catalog, search: Search, sources: readonly SkillSo
     if (stop !== undefined) scope.defer(stop)
   }
   return () => { void scope.close() }
+}
+
+/** Claims a role on the data directory, or tells others of the note. @returns what gives it back */
+async function claim (storage: Storage, role: string, data_dir: string, note: string): Promise<() => Promise<void>> {
+  const owner = thisProcess()
+  const holder = await storage.claim(role, { owner, note }, isAlive)
+  if (holder !== undefined) {
+    throw new Error(`process ${holder.owner.pid} already serves the data directory ${data_dir}${holder.note === '' ? '' : ` at ${holder.note}`}; stop it first, or give this one another --data-dir`)
+  }
+  return () => storage.release(role, owner)
 }
 
 interface Provided { storage: Storage[], search: Search[], executor: Executor[], skills: SkillSource[], transport: Transport[] }

@@ -1,0 +1,67 @@
+import {
+  createKernel, dataHome, loadConfig, loadPlugins, readVersion, type AnyPlugin, type Config, type Kernel, type Logger
+} from '../../kernel/index.ts'
+import type { Terminal } from './terminal.ts'
+
+type Load = () => Promise<{ default: AnyPlugin }>
+
+/** The plugins that the program comes with, loaded when a command needs them. */
+export interface BuiltinPlugins {
+  storage: Load
+  /** Storage for commands that record nothing. */
+  scratch: Load
+  search: Load
+  executors: readonly Load[]
+  skills: readonly Load[]
+  transports: readonly Load[]
+}
+
+/** What a command needs of the kernel. */
+export interface Needs {
+  /** Records executions. */
+  history: boolean
+  /** Runs tools. */
+  executors: boolean
+  /** Listens. */
+  transports: boolean
+}
+
+/** The command line or the configuration is wrong: the message says how. */
+export class UsageError extends Error {}
+
+export interface Given { file?: string, flags: Record<string, unknown> }
+
+/** Reads the configuration. @throws UsageError */
+export function configure (given: Given, { env, cwd }: Terminal): Config {
+  try {
+    return loadConfig({ ...given, env, cwd })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+/** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
+export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, role?: string): Promise<Kernel> {
+  const loads = [
+    needs.history ? builtin.storage : builtin.scratch,
+    builtin.search,
+    ...builtin.skills,
+    ...(needs.executors ? builtin.executors : []),
+    ...(needs.transports ? builtin.transports : [])
+  ]
+  const [own, further] = await Promise.all([
+    Promise.all(loads.map(async load => (await load()).default)),
+    loadPlugins(config.plugins, terminal.cwd)
+  ])
+  const wanted = further.filter(({ slot }) => slot === 'executor' ? needs.executors : slot === 'transport' ? needs.transports : slot === 'storage' ? needs.history : true)
+  // Of these slots there is one: a further plugin takes the place of ours.
+  const replaced = new Set<string>(wanted.map(({ slot }) => slot).filter(slot => slot === 'storage' || slot === 'search'))
+  return await createKernel({
+    config,
+    plugins: [...own.filter(({ slot }) => !replaced.has(slot)), ...wanted],
+    log,
+    version: readVersion(),
+    data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,
+    ...(role !== undefined && { role })
+  }, signal)
+}

@@ -1,0 +1,24 @@
+import type { ErrorKind } from '../../kernel/index.ts'
+
+/** Exit status for each kind of error. */
+export const EXIT_CODES = {
+  tool_failed: 1,
+  invalid: 2,
+  missing: 3,
+  timed_out: 4,
+  unauthenticated: 5,
+  forbidden: 5,
+  method: 5,
+  size: 5,
+  media_type: 5,
+  conflict: 5,
+  limited: 5,
+  overloaded: 5,
+  interrupted: 5,
+  internal: 5
+} as const satisfies Record<ErrorKind, number>
+
+/** The command line itself, or the configuration, is wrong. */
+export const EXIT_USAGE = EXIT_CODES.invalid
+/** Ctrl-C: 128 and the number of SIGINT. */
+export const EXIT_INTERRUPTED = 130

@@ -1,0 +1,95 @@
+// What `npm start` and `npm test` do before anything else: see that the system is fit, install from the lockfile,
+// build. Each step says what it does, and is skipped when it was done already.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const installStamp = join(root, 'node_modules', '.skillet-install')
+const buildStamp = join(root, 'dist', '.skillet-build')
+const sources = ['kernel', 'plugins', 'skills', 'test', 'bench', 'scripts/build.mjs', 'package.json', 'tsconfig.json']
+
+/** Debian's package for each command we may need. */
+const packageOf = { git: 'git', python3: 'python3', make: 'make', 'g++': 'g++' }
+
+/** @param {{ tests?: boolean }} options whether to set up what only the tests need */
+export function setUp ({ tests = false } = {}) {
+  process.chdir(root)
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major < 20 || (major === 20 && minor < 19)) fail(`Skillet needs Node.js 20.19 or later; this is ${process.versions.node}. Install it from https://nodejs.org`)
+  if (missing('git')) {
+    const text = 'The command `git` is missing: the skill `git` needs it. Install the system package `git` (Debian, Ubuntu: apt-get install git).'
+    if (tests) fail(text)
+    else console.warn(text)
+  }
+  install()
+  if (tests) once(join(root, 'node_modules', '.skillet-tap'), installKey(), 'Preparing the test runner', () => run('node_modules/tap/dist/esm/run.mjs', ['build']))
+  once(buildStamp, buildKey(), 'Building', () => run('scripts/build.mjs', []))
+}
+
+function install () {
+  once(installStamp, installKey(), 'Installing dependencies from package-lock.json (a minute or so)', () => {
+    const npm = process.env.npm_execpath
+    const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+    const { status } = npm === undefined
+      ? spawnSync('npm', args, { stdio: 'inherit', shell: process.platform === 'win32' })
+      : spawnSync(process.execPath, [npm, ...args], { stdio: 'inherit' })
+    if (status === 0) return
+    const lacking = ['python3', 'make', 'g++'].filter(missing)
+    fail(lacking.length === 0
+      ? 'The dependencies could not be installed; the lines above say why.'
+      : `The dependencies could not be installed. A native one may have had to be compiled, and these are missing: ${lacking.join(', ')}. Install the system packages (Debian, Ubuntu: apt-get install ${lacking.map(command => packageOf[command]).join(' ')}).`)
+  })
+}
+
+/** Does a step unless its stamp says that it was done for this key. */
+function once (stamp, key, what, step) {
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === key) return
+  console.log(`${what}…`)
+  step()
+  writeFileSync(stamp, key)
+}
+
+function run (script, args) {
+  try {
+    execFileSync(process.execPath, [script, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
+  } catch {
+    fail(`${script} failed; the lines above say why.`)
+  }
+}
+
+function installKey () {
+  const { platform, arch, versions: { modules } } = process
+  return hash([platform, arch, modules, readFileSync('package-lock.json', 'utf8')])
+}
+
+/** Of the sources' names, sizes and times, and the commit, which the build records. */
+function buildKey () {
+  const files = sources.flatMap(list).map(path => {
+    const { size, mtimeMs } = statSync(path)
+    return `${path} ${size} ${mtimeMs}`
+  })
+  const head = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).stdout ?? ''
+  return hash([installKey(), head, ...files])
+}
+
+function list (path) {
+  if (!existsSync(path)) return []
+  if (!statSync(path).isDirectory()) return [path]
+  return readdirSync(path).sort().flatMap(name => list(join(path, name)))
+}
+
+function hash (parts) {
+  return createHash('sha256').update(parts.join('\n')).digest('hex')
+}
+
+function missing (command) {
+  return spawnSync(command, ['--version'], { stdio: 'ignore' }).error !== undefined
+}
+
+function fail (message) {
+  console.error(message)
+  process.exit(1)
+}
