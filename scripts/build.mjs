@@ -1,5 +1,5 @@
 // Builds dist/: compiles, copies what is not code, and writes what the program says of itself.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -7,7 +7,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 process.chdir(root)
 
 rmSync('dist', { recursive: true, force: true })
-execFileSync(process.execPath, ['node_modules/typescript/bin/tsc'], { stdio: 'inherit' })
+const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc'], { stdio: 'inherit' })
+if (status !== 0) process.exit(1)
 
 // Manifests and instructions of the bundled skills, and the fixtures that tests load from disk.
 const notCode = source => !/\.(ts|map)$/.test(source)
