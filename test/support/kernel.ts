@@ -1,0 +1,100 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  compileInputSchema, completeConfig, createKernel, definePlugin, silentLogger,
+  type AnyPlugin, type JsonObject, type Kernel, type LoadedSkills, type Logger, type ParameterDescriptor, type SkillDefinition, type ToolDefinition
+} from '../../kernel/index.ts'
+import { inlineExecutor, type InlineTool } from '../../plugins/executor-inline/index.ts'
+import storageMemory from '../../plugins/storage-memory/index.ts'
+import { skillOf } from './skill.ts'
+
+/** A search that finds by equality with a tool's name. */
+export const exactSearch = definePlugin({
+  name: 'search-exact',
+  slot: 'search',
+  setup () {
+    let skills: readonly SkillDefinition[] = []
+    return {
+      async index (given) { skills = given },
+      async search (query, top_k) {
+        const results = skills.flatMap(skill => skill.tools.filter(tool => tool.name === query)
+          .map(tool => ({ skill_name: skill.name, tool_name: tool.name, description: tool.description, score: 1 })))
+        return { mode: 'exact', results: results.slice(0, top_k) }
+      }
+    }
+  }
+})
+
+/** A source that gives what it was made with. */
+export function skillSource (loaded: LoadedSkills, name = 'skills-given'): AnyPlugin {
+  return definePlugin({ name, slot: 'skills', setup: () => ({ load: async () => loaded }) })
+}
+
+/** A service with some of its methods replaced; the others are still its own. */
+export function overriding<Service extends object> (service: Service, over: Partial<Service>): Service {
+  return new Proxy(service, {
+    get (target, key) {
+      const value: unknown = Reflect.get(key in over ? over : target, key)
+      return typeof value === 'function' ? value.bind(key in over ? over : target) : value
+    }
+  })
+}
+
+/** A tool for the inline executor: its function and its parameters. */
+export interface TestTool {
+  run: InlineTool
+  parameters?: (Partial<ParameterDescriptor> & { name: string })[]
+  secrets?: string[]
+  timeout_ms?: number
+}
+
+/** A skill named `subject` whose tools are these functions. */
+export function subjectOf (tools: Readonly<Record<string, TestTool>>): { plugins: AnyPlugin[], skill: SkillDefinition } {
+  const definitions = Object.entries(tools).map(([name, { parameters = [], secrets = [], timeout_ms }]): ToolDefinition => {
+    const descriptors = parameters.map((parameter): ParameterDescriptor => ({ type: 'string', description: 'A parameter', required: false, ...parameter }))
+    return {
+      name, description: `The tool ${name}`, parameters: descriptors, input_schema: compileInputSchema(descriptors), secrets, ...(timeout_ms !== undefined && { timeout_ms })
+    }
+  })
+  const { skill } = skillOf('inline', { name: 'unused' }, { tools: definitions })
+  const functions = Object.fromEntries(Object.entries(tools).map(([name, { run }]) => [`subject:${name}`, run]))
+  return { skill, plugins: [inlineExecutor({ tools: functions }), skillSource({ skills: [skill], quarantined: [] })] }
+}
+
+export interface TestKernelOptions {
+  tools?: Readonly<Record<string, TestTool>>
+  config?: JsonObject
+  /** Beside, or after, the built-in test plugins. */
+  plugins?: readonly AnyPlugin[]
+  storage?: AnyPlugin
+  log?: Logger
+  role?: string
+  data_dir?: string
+}
+
+/** Boots a kernel on the memory store and the inline executor. `close` stops it and removes its data directory. */
+export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, log = silentLogger, role, data_dir }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
+  const directory = data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-kernel-'))
+  const remove = (): Promise<void> => data_dir === undefined ? rm(directory, { recursive: true, force: true }) : Promise.resolve()
+  try {
+    const kernel = await createKernel({
+      config: completeConfig(config),
+      plugins: [storage, exactSearch, ...subjectOf(tools).plugins, ...plugins],
+      log,
+      version: { version: '1.2.3', commit: 'abc', build_date: '2026-01-02' },
+      data_dir: directory,
+      ...(role !== undefined && { role })
+    }, new AbortController().signal)
+    return {
+      kernel,
+      async close () {
+        await kernel.stop()
+        await remove()
+      }
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
