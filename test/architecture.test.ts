@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync, existsSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, normalize, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+/** The checkout; this file runs as dist/test/architecture.test.js. */
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+interface Import { file: string, specifier: string, typeOnly: boolean }
+
+function sources (folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap(entry => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? sources(path) : /(?<!\.d)\.ts$/.test(path) ? [path] : []
+  })
+}
+
+/** Every import of a file: static, dynamic, re-exports, and modules named by URL for a worker or child. */
+function importsOf (file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const found: Import[] = []
+  for (const [, type, specifier = ''] of text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm)) found.push({ file, specifier, typeOnly: type !== undefined })
+  for (const [, specifier = ''] of text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)) found.push({ file, specifier, typeOnly: false })
+  return found
+}
+
+const all = ['kernel', 'plugins', 'skills', 'test', 'bench'].flatMap(sources)
+const imports = all.flatMap(importsOf)
+const within = (folder: string): Import[] => imports.filter(({ file }) => file.startsWith(`${folder}${sep}`))
+const isRelative = ({ specifier }: Import): boolean => specifier.startsWith('.')
+const target = ({ file, specifier }: Import): string => normalize(join(dirname(file), specifier))
+const show = ({ file, specifier }: Import): string => `${file} → ${specifier}`
+const packageOf = ({ specifier }: Import): string => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+
+const addons = ['lmdb', 'uWebSockets.js', 'hnswlib-node', 'onnxruntime-node', 'better-sqlite3']
+
+t.test('the kernel imports no plugin and no native addon', async t => {
+  t.ok(within('kernel').length > 50, 'imports are found at all')
+  t.same(within('kernel').filter(isRelative).filter(found => !target(found).startsWith(`kernel${sep}`)).map(show), [])
+  t.same(within('kernel').filter(found => [...addons, 'piscina'].includes(packageOf(found))).map(show), [])
+})
+
+t.test('a plugin imports kernel/index.ts and its own folder, never another plugin', async t => {
+  const strangers = within('plugins').filter(isRelative).filter(({ file }) => file !== join('plugins', 'main.ts')).filter(found => {
+    const own = found.file.split(sep).slice(0, 2).join(sep)
+    return target(found) !== join('kernel', 'index.ts') && !target(found).startsWith(`${own}${sep}`)
+  })
+  t.same(strangers.map(show), [])
+})
+
+t.test('of the project, a skill imports kernel/skill.ts and its own folder only', async t => {
+  const strangers = within('skills').filter(isRelative).filter(found => {
+    const own = found.file.split(sep).slice(0, 2).join(sep)
+    return target(found) !== join('kernel', 'skill.ts') && !target(found).startsWith(`${own}${sep}`)
+  })
+  t.same(strangers.map(show), [])
+})
+
+t.test('each native addon is imported in one plugin, in one file', async t => {
+  for (const addon of addons) {
+    const files = new Set([...within('kernel'), ...within('plugins'), ...within('skills')].filter(found => packageOf(found) === addon).filter(({ typeOnly }) => !typeOnly).map(({ file }) => file))
+    t.ok(files.size <= 1, `${addon}: ${[...files].join(', ')}`)
+  }
+})
+
+t.test('only plugins/main.ts names concrete plugins', async t => {
+  const named = within('plugins').filter(({ file, specifier }) => file !== join('plugins', 'main.ts') && /\/(http|mcp|cli|storage-|search-|executor-|skills-)[a-z-]*\/index\.ts$/.test(specifier))
+  t.same(named.map(show), [])
+})
+
+t.test('every package that is imported is in package.json, and every dependency is imported', async t => {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string>, devDependencies: Record<string, string> }
+  const outside = imports.filter(found => !isRelative(found) && !found.specifier.startsWith('node:') && !builtinModules.includes(packageOf(found)))
+  const needed = new Set(outside.filter(({ file }) => /^(kernel|plugins|skills)/.test(file)).map(packageOf))
+  const used = new Set(outside.map(packageOf))
+  t.same([...needed].filter(name => !(name in manifest.dependencies)), [], 'missing from dependencies')
+  t.same([...used].filter(name => !(name in manifest.dependencies) && !(name in manifest.devDependencies)), [], 'missing altogether')
+  // Loaded by resolving its files, not by an import.
+  const byFile = ['swagger-ui-dist']
+  t.same(Object.keys(manifest.dependencies).filter(name => !needed.has(name) && !byFile.includes(name)), [], 'left over')
+})
+
+t.test('every import of a file of ours names one that is there', async t => {
+  t.same(imports.filter(isRelative).filter(found => !existsSync(join(root, target(found)))).map(show), [])
+})
+
+t.test('the files that a newcomer looks for are there', async t => {
+  for (const file of ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'package-lock.json', '.ci/run']) t.ok(existsSync(join(root, file)), file)
+})
