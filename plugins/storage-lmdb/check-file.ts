@@ -1,0 +1,116 @@
+import { open, type FileHandle } from 'node:fs/promises'
+
+/**
+ * Where things stand in a file of LMDB's data format 2 (integers in the byte order of the machine). A page begins
+ * with a header: its number, the transaction that wrote it, flags, and where its free space begins and ends.
+ */
+const headerBytes = 24
+const pageFlagsAt = 18
+const magicAt = 24
+const versionAt = 28
+const pageSizeAt = 48
+const freeRootAt = 88
+const mainRootAt = 136
+const lastPageAt = 144
+const transactionAt = 152
+const metaBytes = 168
+
+const magic = 0xbeefc0de
+const version = 2
+const flags = { branch: 1, leaf: 2, meta: 8 } as const
+/** The root of an empty tree. */
+const noPage = 0xffff_ffff_ffff_ffffn
+
+interface Meta { pageSize: number, freeRoot: bigint, mainRoot: bigint, lastPage: bigint, transaction: bigint }
+
+/** A check that another process's commit may have disturbed is made again, so many times. */
+const attempts = 3
+
+/**
+ * LMDB ends the process by a signal when it meets a damaged file. So a file is looked at before it is opened: both
+ * meta pages, that it is as long as they say, and the roots of its trees. A missing or empty file is new.
+ * @throws Error naming the file and the way out
+ */
+export async function checkFile (file: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const wrong = await findDamage(file)
+    if (wrong === undefined) return
+    if (attempt === attempts) {
+      throw new Error(`${file} is damaged: ${wrong}. Move it and ${file}-lock away to start with an empty history, or put a backup in its place`)
+    }
+    await new Promise(resolve => { setTimeout(resolve, 20) })
+  }
+}
+
+async function findDamage (file: string): Promise<string | undefined> {
+  let handle
+  try {
+    handle = await open(file, 'r')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const stat = await handle.stat()
+    if (!stat.isFile()) return 'it is not a file'
+    if (stat.size === 0) return undefined
+    const meta = await readMeta(handle)
+    if (typeof meta === 'string') return meta
+    // Read after the meta page: the file only grows, so another process's commit can't make it look too short.
+    const { size } = await handle.stat()
+    const bytes = (Number(meta.lastPage) + 1) * meta.pageSize
+    if (size < bytes) return `it has ${size} bytes of at least ${bytes}`
+    for (const root of [meta.freeRoot, meta.mainRoot]) {
+      const wrong = await checkRoot(handle, root, meta)
+      if (wrong !== undefined) return wrong
+    }
+    return undefined
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The newer of the two meta pages, or what is wrong with them. */
+async function readMeta (handle: FileHandle): Promise<Meta | string> {
+  const first = await readMetaAt(handle, 0)
+  if (typeof first === 'string') return first
+  const second = await readMetaAt(handle, first.pageSize)
+  if (typeof second === 'string') return second
+  return second.transaction > first.transaction ? second : first
+}
+
+async function readMetaAt (handle: FileHandle, position: number): Promise<Meta | string> {
+  const bytes = await read(handle, metaBytes, position)
+  if (bytes === undefined) return 'it ends within its first two pages'
+  if (bytes.readUInt32LE(magicAt) !== magic || (bytes.readUInt16LE(pageFlagsAt) & flags.meta) === 0) return `there is no LMDB meta page at byte ${position}`
+  const found = bytes.readUInt32LE(versionAt) & 0xffff
+  if (found !== version) return `its LMDB data format is ${found}, not ${version}`
+  const pageSize = bytes.readUInt32LE(pageSizeAt)
+  if (pageSize < 512 || pageSize > 65_536 || (pageSize & (pageSize - 1)) !== 0) return `it gives a page size of ${pageSize}`
+  const meta = {
+    pageSize,
+    freeRoot: bytes.readBigUInt64LE(freeRootAt),
+    mainRoot: bytes.readBigUInt64LE(mainRootAt),
+    lastPage: bytes.readBigUInt64LE(lastPageAt),
+    transaction: bytes.readBigUInt64LE(transactionAt)
+  }
+  if (meta.lastPage < 1n || meta.lastPage > 2n ** 44n) return `it gives a last page of ${meta.lastPage}`
+  return meta
+}
+
+/** The header of a tree's root: a page that names itself, is a branch or a leaf, and has its free space within. */
+async function checkRoot (handle: FileHandle, root: bigint, { pageSize, lastPage }: Meta): Promise<string | undefined> {
+  if (root === noPage) return undefined
+  if (root < 2n || root > lastPage) return `a tree begins at page ${root} of ${lastPage}`
+  const bytes = await read(handle, headerBytes, Number(root) * pageSize)
+  const kind = bytes?.readUInt16LE(pageFlagsAt) ?? 0
+  if (bytes?.readBigUInt64LE(0) !== root || (kind & (flags.branch | flags.leaf)) === 0) return `page ${root} is not the root of a tree`
+  const lower = bytes.readUInt16LE(20)
+  const upper = bytes.readUInt16LE(22)
+  return lower > upper || upper > pageSize ? `page ${root} has its free space at ${lower} to ${upper}` : undefined
+}
+
+async function read (handle: FileHandle, length: number, position: number): Promise<Buffer | undefined> {
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, position)
+  return bytesRead === length ? buffer : undefined
+}

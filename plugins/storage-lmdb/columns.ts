@@ -1,0 +1,69 @@
+import type { Execution, ExecutionStatus } from '../../kernel/index.ts'
+import type { Environment } from './environment.ts'
+
+/** Executions in a chunk: with 11 bytes each, a chunk fills one overflow page of 4,096 bytes. */
+export const chunkLength = 256
+const statusOffset = 10 * chunkLength
+const chunkBytes = 11 * chunkLength
+
+/** On disk: never give a number another meaning. */
+export const statusNumbers = {
+  queued: 1, running: 2, success: 3, failed: 4, timeout: 5, cancelled: 6, interrupted: 7
+} as const satisfies Record<ExecutionStatus, number>
+
+/** What filters look at, of 256 executions with consecutive sequence numbers: a million are 16 MB, not a million records. */
+export interface Chunk {
+  readonly bytes: Uint8Array
+  /** Unix milliseconds. */
+  readonly created_ms: Float64Array
+  readonly names: Uint16Array
+  readonly statuses: Uint8Array
+}
+
+export function chunkOf (sequence: number): number {
+  return Math.floor(sequence / chunkLength)
+}
+
+export function readChunk (env: Environment, chunk: number): Chunk | undefined {
+  const bytes = env.columns.get(chunk)
+  return bytes === undefined ? undefined : viewsOf(bytes)
+}
+
+function viewsOf (stored: Uint8Array): Chunk {
+  if (stored.length !== chunkBytes) throw new Error(`the history's columns are damaged: ${stored.length} bytes in a chunk`)
+  const bytes = stored.byteOffset % 8 === 0 ? stored : Uint8Array.from(stored)
+  const { buffer, byteOffset } = bytes
+  return {
+    bytes,
+    created_ms: new Float64Array(buffer, byteOffset, chunkLength),
+    names: new Uint16Array(buffer, byteOffset + 8 * chunkLength, chunkLength),
+    statuses: new Uint8Array(buffer, byteOffset + statusOffset, chunkLength)
+  }
+}
+
+/** Gathers the changes of a transaction, so that each chunk is read and written once. */
+export class ChunkEditor {
+  readonly #env: Environment
+  readonly #chunks = new Map<number, Chunk>()
+
+  constructor (env: Environment) {
+    this.#env = env
+  }
+
+  set (sequence: number, execution: Execution, name: number): void {
+    const number = chunkOf(sequence)
+    let chunk = this.#chunks.get(number)
+    if (chunk === undefined) {
+      chunk = readChunk(this.#env, number) ?? viewsOf(new Uint8Array(chunkBytes))
+      this.#chunks.set(number, chunk)
+    }
+    const index = sequence % chunkLength
+    chunk.created_ms[index] = Date.parse(execution.created_at)
+    chunk.names[index] = name
+    chunk.statuses[index] = statusNumbers[execution.status]
+  }
+
+  write (): void {
+    for (const [number, { bytes }] of this.#chunks) this.#env.columns.putSync(number, bytes)
+  }
+}

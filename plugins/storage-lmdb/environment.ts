@@ -1,0 +1,102 @@
+import { open, type Database, type RootDatabase } from 'lmdb'
+import { messageOf } from '../../kernel/index.ts'
+
+/** The only file that knows lmdb. Values are text or bytes: its msgpack loses `__proto__` keys and lone surrogates. */
+export interface Environment {
+  /** Absolute path of the file. */
+  readonly file: string
+  /** `format`, and `bounds`: the first and the last sequence number. */
+  readonly meta: RootDatabase<string, string>
+  /** Sequence number → row (rows.ts). */
+  readonly executions: Database<string, number>
+  /** Sequence number → the whole record, where it is too large for a row. */
+  readonly details: Database<string, number>
+  /** Execution id → sequence number. */
+  readonly ids: Database<string, string>
+  /** Chunk number → what filters look at (columns.ts). */
+  readonly columns: Database<Uint8Array, number>
+  /** Number → skill and tool, append only (names.ts). */
+  readonly names: Database<string, number>
+  /** Id of an unfinished execution → sequence number. */
+  readonly unfinished: Database<string, string>
+  /** Id of an unfinished execution that somebody asked to cancel → `1`. */
+  readonly cancels: Database<string, string>
+  /** Role → the claim on it. */
+  readonly roles: Database<string, string>
+  /**
+   * Runs a function within a write transaction: all its writes become visible and durable together, or none.
+   * Resolves when they are on disk. It waits for the lock, and commits, on a thread of lmdb's; the function
+   * itself runs on the main thread and must be synchronous and short: other processes wait for it.
+   */
+  transact<T> (run: () => T): Promise<T>
+  close (): Promise<void>
+}
+
+/** Readers of all processes at once; a reader is a process, or a thread of one. */
+const readersMax = 512
+
+/**
+ * Opens the file, which `checkFile` found sound or new; `prepare` runs when its root is open, before all else.
+ * May block for some seconds while another process holds a transaction.
+ */
+export async function openEnvironment (file: string, prepare: (meta: RootDatabase<string, string>, transact: Environment['transact']) => Promise<void>): Promise<Environment> {
+  const meta = open<string, string>({
+    path: file,
+    noSubdir: true,
+    encoding: 'string',
+    maxDbs: 16,
+    maxReaders: readersMax,
+    permissionsMode: 0o600,
+    // A commit resolves when LMDB's own commit returned: with this off, that is after fdatasync of the pages and
+    // a write of the meta page through a descriptor opened with O_DSYNC (strace shows both before the promise
+    // resolves). With it on, the promise resolves before the flush, and the file has a third, half-page meta page.
+    overlappingSync: false,
+    // With it on, lmdb makes a promise of its own per batch that nobody can reach; when a commit fails, it is an
+    // unhandled rejection and ends the process. Off, the one that is left is `commitError`: see `transact`.
+    eventTurnBatching: false
+  } as Parameters<typeof open>[0]) // permissionsMode and maxReaders are read by lmdb and missing in its types
+  const transact = async <T>(run: () => T): Promise<T> => {
+    try {
+      // A child transaction is undone when `run` throws; a plain one would commit what was written before.
+      return await meta.childTransaction(run)
+    } catch (error) {
+      throw await withCause(error)
+    }
+  }
+  try {
+    await prepare(meta, transact)
+    return {
+      file, meta, transact,
+      executions: meta.openDB<string, number>({ name: 'executions', encoding: 'string' }),
+      details: meta.openDB<string, number>({ name: 'details', encoding: 'string' }),
+      ids: meta.openDB<string, string>({ name: 'ids', encoding: 'string' }),
+      columns: meta.openDB<Uint8Array, number>({ name: 'columns', encoding: 'binary' }),
+      names: meta.openDB<string, number>({ name: 'names', encoding: 'string' }),
+      unfinished: meta.openDB<string, string>({ name: 'unfinished', encoding: 'string' }),
+      cancels: meta.openDB<string, string>({ name: 'cancels', encoding: 'string' }),
+      roles: meta.openDB<string, string>({ name: 'roles', encoding: 'string' }),
+      close: () => meta.close()
+    }
+  } catch (error) {
+    await meta.close()
+    throw error
+  }
+}
+
+/** How long lmdb may take to tell why a commit failed. It tells in the same turn of the event loop. */
+const cause_ms = 1_000
+
+/**
+ * A commit that fails rejects its promise with an error that carries another promise, `commitError`, which lmdb
+ * rejects with the cause. Without a handler on that very promise the process would end.
+ */
+async function withCause (thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof Error && 'commitError' in thrown && thrown.commitError instanceof Promise)) return thrown
+  let timer
+  const cause: unknown = await Promise.race([
+    thrown.commitError.catch((cause: unknown) => cause),
+    new Promise(resolve => { timer = setTimeout(resolve, cause_ms) })
+  ])
+  clearTimeout(timer)
+  return new Error(cause === undefined ? thrown.message : messageOf(cause), { cause: thrown })
+}

@@ -1,0 +1,197 @@
+import { messageOf, type ExecutionSummary, type Logger, type StoredExecution } from '../../kernel/index.ts'
+import { ChunkEditor, chunkLength, chunkOf } from './columns.ts'
+import type { Environment } from './environment.ts'
+import { Names } from './names.ts'
+import { readDetails, readOldest, readRow, readSummary, textsOf, type Texts } from './rows.ts'
+
+/** The sequence numbers in use, without a gap; empty when `last` is below `first`. */
+export interface Bounds { first: number, last: number }
+
+export interface Limits { executions_max: number, days_max: number }
+
+/** What a transaction of `put` did. */
+export interface Written {
+  /** Ids that are done with, whether stored or refused. */
+  ids: string[]
+  /** Ids whose record can't be stored, and why. */
+  refused: Map<string, unknown>
+  /** Sequence numbers of unfinished executions; undefined for those that ended. */
+  sequences: Map<string, number | undefined>
+}
+
+/** A transaction holds the lock of all processes and runs on the main thread: it takes this much, and the rest waits for the next. */
+const recordsMax = 512
+const charactersMax = 8 * 1_048_576
+/** Executions removed by a commit beyond those it adds, and by a transaction of the sweep. */
+const pruneExtra = 16
+const pruneSweep = 512
+const day_ms = 86_400_000
+
+/** Execution ids are UUIDs; whatever else is asked for is not there. */
+const idPattern = /^[\x21-\x7e]{1,128}$/
+
+/** The records on disk. `put` and `prune` run within a transaction. */
+export class History {
+  readonly names: Names
+  readonly #env: Environment
+  readonly #limits: Limits
+  readonly #log: Logger
+  /** Of the unfinished executions that this process committed: spares looking their numbers up. */
+  readonly #sequences = new Map<string, number>()
+
+  constructor (env: Environment, limits: Limits, log: Logger) {
+    this.#env = env
+    this.#limits = limits
+    this.#log = log
+    this.names = new Names(env)
+  }
+
+  bounds (): Bounds {
+    const text = this.#env.meta.get('bounds')
+    if (text === undefined) return { first: 1, last: 0 }
+    const [first = Number.NaN, last = Number.NaN] = text.split(' ').map(Number)
+    if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last)) throw new Error(`${this.#env.file} is damaged: its bounds are "${text}"`)
+    return { first, last }
+  }
+
+  /** Whether a committed execution is one this process knows to be unfinished. */
+  isKnown (id: string): boolean {
+    return this.#sequences.has(id)
+  }
+
+  get (id: string): StoredExecution | undefined {
+    const sequence = idPattern.test(id) ? this.#env.ids.get(id) : undefined
+    return sequence === undefined ? undefined : this.#read(Number(sequence))
+  }
+
+  summary (sequence: number): ExecutionSummary | undefined {
+    const row = this.#env.executions.get(sequence)
+    return row === undefined ? undefined : readSummary(row)
+  }
+
+  unfinished (): StoredExecution[] {
+    return [...this.#env.unfinished.getRange({})].flatMap(({ value }) => this.#read(Number(value)) ?? [])
+  }
+
+  /** Stores records, from the first on, until the transaction is full; then removes the oldest that are too many. */
+  put (records: ReadonlyMap<string, StoredExecution>): Written {
+    const bounds = this.bounds()
+    const { first, last } = bounds
+    const written: Written = { ids: [], refused: new Map(), sequences: new Map() }
+    const chunks = new ChunkEditor(this.#env)
+    this.names.refresh()
+    // Appending past a number that is there already would be dropped without a word.
+    for (const highest of this.#env.executions.getKeys({ reverse: true, limit: 1 })) {
+      if (highest > last) throw new Error(`${this.#env.file} is damaged: execution ${highest} stands past the last, ${last}`)
+    }
+    let characters = 0
+    for (const [id, stored] of records) {
+      if (written.ids.length >= recordsMax || characters >= charactersMax) break
+      written.ids.push(id)
+      let texts
+      try {
+        if (!idPattern.test(id)) throw new TypeError('not an execution id')
+        texts = textsOf(stored)
+      } catch (error) {
+        this.#log.error({ execution_id: id, error: messageOf(error) }, 'an execution is not plain JSON and was not recorded')
+        written.refused.set(id, error)
+        continue
+      }
+      characters += texts.row.length + (texts.details?.length ?? 0)
+      const sequence = this.#place(id, stored, texts, bounds)
+      const { execution, owner } = stored
+      chunks.set(sequence, execution, this.names.numberOf(execution.skill_name, execution.tool_name))
+      written.sequences.set(id, owner === null ? undefined : sequence)
+    }
+    chunks.write()
+    this.#prune(bounds, bounds.last - last + pruneExtra, Number.NEGATIVE_INFINITY)
+    if (bounds.first !== first || bounds.last !== last) this.#setBounds(bounds)
+    return written
+  }
+
+  /** To be told when the transaction of `put` is committed. */
+  committed ({ sequences }: Written): void {
+    for (const [id, sequence] of sequences) {
+      if (sequence === undefined) this.#sequences.delete(id)
+      else this.#sequences.set(id, sequence)
+    }
+  }
+
+  /** To be told when the transaction of `put` did not come to be. */
+  failed (): void {
+    this.names.forget()
+  }
+
+  /** Whether the oldest execution is one too many, or too old, and has ended. */
+  hasTooMany (): boolean {
+    const { first, last } = this.bounds()
+    const row = this.#env.executions.get(first)
+    if (row === undefined) return false
+    const { created_ms, unfinished } = readOldest(row)
+    return !unfinished && (last - first >= this.#limits.executions_max || created_ms < this.#oldest_ms())
+  }
+
+  /** Removes the oldest executions that are too many or too old, some hundred at most. */
+  sweep (): void {
+    const bounds = this.bounds()
+    const { first } = bounds
+    this.#prune(bounds, pruneSweep, this.#oldest_ms())
+    if (bounds.first !== first) this.#setBounds(bounds)
+  }
+
+  #oldest_ms (): number {
+    return Date.now() - this.#limits.days_max * day_ms
+  }
+
+  #setBounds ({ first, last }: Bounds): void {
+    this.#env.meta.putSync('bounds', `${first} ${last}`)
+  }
+
+  #read (sequence: number): StoredExecution | undefined {
+    const row = this.#env.executions.get(sequence)
+    if (row === undefined) return undefined
+    const stored = readRow(row)
+    if (stored !== undefined) return stored
+    const details = this.#env.details.get(sequence)
+    return details === undefined ? undefined : readDetails(details)
+  }
+
+  /** Writes a record in its place, or in the next free one. @returns its sequence number */
+  #place (id: string, { owner }: StoredExecution, { row, details }: Texts, bounds: Bounds): number {
+    const { executions, ids, unfinished, cancels } = this.#env
+    const known = this.#sequences.get(id) ?? Number(ids.get(id) ?? Number.NaN)
+    const isNew = !(known >= bounds.first) // also when another process ended and pruned it
+    const sequence = isNew ? ++bounds.last : known
+    if (isNew) {
+      // `append` fills pages to the brim and spares the search for the place.
+      executions.putSync(sequence, row, { append: true })
+      ids.putSync(id, String(sequence))
+    } else {
+      executions.putSync(sequence, row)
+    }
+    if (details !== undefined) this.#env.details.putSync(sequence, details)
+    else if (!isNew) this.#env.details.removeSync(sequence)
+    if (owner !== null) unfinished.putSync(id, String(sequence))
+    else if (!isNew && unfinished.removeSync(id)) cancels.removeSync(id)
+    return sequence
+  }
+
+  /** Removes the oldest, at most `budget`; an unfinished one ends it, so that the numbers stay dense. Changes `bounds.first`. */
+  #prune (bounds: Bounds, budget: number, oldest_ms: number): void {
+    const { executions, details, ids, columns } = this.#env
+    for (let left = budget; left > 0 && bounds.first <= bounds.last; left--) {
+      const tooMany = bounds.last - bounds.first >= this.#limits.executions_max
+      if (!tooMany && oldest_ms === Number.NEGATIVE_INFINITY) return
+      const { first } = bounds
+      const row = executions.get(first)
+      if (row === undefined) throw new Error(`${this.#env.file} is damaged: execution ${first} is missing`)
+      const { id, created_ms, unfinished, hasDetails } = readOldest(row)
+      if (unfinished || (!tooMany && created_ms >= oldest_ms)) return
+      executions.removeSync(first)
+      ids.removeSync(id)
+      if (hasDetails) details.removeSync(first)
+      bounds.first++
+      if (bounds.first % chunkLength === 0) columns.removeSync(chunkOf(first))
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import type { Claim, ExecutionPage, ExecutionQuery, Owner, Storage, StoredExecution } from '../../kernel/index.ts'
+import type { Environment } from './environment.ts'
+import type { History } from './history.ts'
+import { listPage } from './list.ts'
+import type { Writer } from './writer.ts'
+
+/** The storage contract over a history on disk and the writer that commits to it. */
+export class LmdbStorage implements Storage {
+  readonly #env: Environment
+  readonly #history: History
+  readonly #writer: Writer
+
+  constructor (env: Environment, history: History, writer: Writer) {
+    this.#env = env
+    this.#history = history
+    this.#writer = writer
+  }
+
+  save (stored: StoredExecution): void {
+    this.#writer.save(stored)
+  }
+
+  commit (): Promise<void> {
+    return this.#writer.commit()
+  }
+
+  async get (id: string): Promise<StoredExecution | undefined> {
+    const pending = this.#writer.find(id)
+    // A copy of its own, in the form it will have on disk.
+    return pending === undefined ? this.#history.get(id) : JSON.parse(JSON.stringify(pending)) as StoredExecution
+  }
+
+  async list (query: ExecutionQuery): Promise<ExecutionPage> {
+    await this.#writer.settled()
+    return await listPage(this.#env, this.#history, query)
+  }
+
+  async unfinished (): Promise<StoredExecution[]> {
+    await this.#writer.settled()
+    return this.#history.unfinished()
+  }
+
+  async requestCancel (id: string): Promise<void> {
+    await this.#writer.settled()
+    const { unfinished, cancels } = this.#env
+    if (this.#history.get(id) === undefined) return
+    await this.#env.transact(() => {
+      if (unfinished.get(id) !== undefined) cancels.putSync(id, '1')
+    })
+  }
+
+  cancelRequests (): string[] {
+    return [...this.#env.cancels.getKeys({})]
+  }
+
+  async claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined> {
+    const { roles } = this.#env
+    return await this.#env.transact(() => {
+      const holder = holderOf(roles.get(role))
+      if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) return holder
+      roles.putSync(role, JSON.stringify(claim))
+      return undefined
+    })
+  }
+
+  async release (role: string, owner: Owner): Promise<void> {
+    const { roles } = this.#env
+    await this.#env.transact(() => {
+      const holder = holderOf(roles.get(role))
+      if (holder !== undefined && isSame(holder.owner, owner)) roles.removeSync(role)
+    })
+  }
+}
+
+function holderOf (text: string | undefined): Claim | undefined {
+  return text === undefined ? undefined : JSON.parse(text) as Claim // written by `claim`
+}
+
+function isSame (a: Owner, b: Owner): boolean {
+  return a.pid === b.pid && a.started === b.started
+}

@@ -1,0 +1,67 @@
+import type { Environment } from './environment.ts'
+
+/** Pairs of skill and tool that get a number. Executions of further ones are numbered 0: filters read their rows. */
+const namesMax = 60_000
+
+/** What a filter by name makes of a number. */
+export const nameVerdict = { no: 0, yes: 1, look: 2 } as const
+
+/** Numbers for pairs of skill and tool, so that a filter compares integers. The table on disk only grows, to `namesMax`. */
+export class Names {
+  readonly #env: Environment
+  readonly #max: number
+  #numbers = new Map<string, number>()
+  #pairs: [string, string][] = []
+
+  constructor (env: Environment, max = namesMax) {
+    this.#env = env
+    this.#max = max
+  }
+
+  /** Takes in what other processes, or this one, have added. */
+  refresh (): void {
+    for (let text = this.#next(); text !== undefined; text = this.#next()) {
+      this.#add(JSON.parse(text) as [string, string]) // written by `numberOf`
+    }
+  }
+
+  /** The number of a pair; a new one where there is none yet. Within a transaction, after `refresh`. */
+  numberOf (skill_name: string, tool_name: string): number {
+    const known = this.#numbers.get(keyOf(skill_name, tool_name))
+    if (known !== undefined) return known
+    if (this.#pairs.length >= this.#max) return 0
+    this.#env.names.putSync(this.#pairs.length + 1, JSON.stringify([skill_name, tool_name]))
+    return this.#add([skill_name, tool_name])
+  }
+
+  /** Forgets what was added in a transaction that did not come to be; `refresh` reads the table again. */
+  forget (): void {
+    this.#numbers = new Map()
+    this.#pairs = []
+  }
+
+  /** By number: whether it passes a filter; undefined when there is no filter by name. */
+  verdicts (skill_name: string | undefined, tool_name: string | undefined): Uint8Array | undefined {
+    if (skill_name === undefined && tool_name === undefined) return undefined
+    const verdicts = new Uint8Array(2 ** 16)
+    verdicts[0] = nameVerdict.look
+    this.#pairs.forEach(([skill, tool], index) => {
+      if ((skill_name === undefined || skill === skill_name) && (tool_name === undefined || tool === tool_name)) verdicts[index + 1] = nameVerdict.yes
+    })
+    return verdicts
+  }
+
+  #next (): string | undefined {
+    return this.#env.names.get(this.#pairs.length + 1)
+  }
+
+  #add (pair: [string, string]): number {
+    const number = this.#pairs.push(pair)
+    this.#numbers.set(keyOf(...pair), number)
+    return number
+  }
+}
+
+function keyOf (skill_name: string, tool_name: string): string {
+  return `${skill_name.length}:${skill_name}${tool_name}`
+}

@@ -1,0 +1,164 @@
+import { messageOf, SkilletError, type Logger, type PluginContext, type StoredExecution } from '../../kernel/index.ts'
+import type { Environment } from './environment.ts'
+import type { History } from './history.ts'
+
+/** Executions that may wait for a commit. */
+const pendingMax = 50_000
+/** How long a failed commit waits before it is tried again; doubled each time. */
+const retryMin_ms = 100
+const retryMax_ms = 2_000
+/**
+ * A commit that takes longer than this fails those who wait for it, and is still waited for: another process may
+ * hold the lock; and lmdb never answers when a transaction can't begin.
+ */
+const stall_ms = 15_000
+
+/** What waits for a commit, and the promise of those who wait for it. */
+class Batch {
+  records = new Map<string, StoredExecution>()
+  readonly promise: Promise<void>
+  resolve!: () => void
+  reject!: (reason: unknown) => void
+
+  constructor () {
+    this.promise = new Promise((resolve, reject) => { this.resolve = resolve; this.reject = reject })
+    this.promise.catch(() => {}) // nobody needs to wait for it
+  }
+}
+
+/**
+ * Coalesces saves into commits, one at a time. `open` gathers what is saved; a commit takes all of it at the
+ * moment its transaction runs, so that it holds the newest states; what is saved meanwhile waits for the next.
+ */
+export class Writer {
+  readonly #env: Environment
+  readonly #history: History
+  readonly #health: PluginContext['health']
+  readonly #log: Logger
+  #open = new Batch()
+  #taken: Batch | undefined
+  #running: Promise<void> | undefined
+  #wake: () => void = () => {}
+  #failures = 0
+  #closing = false
+
+  constructor (env: Environment, history: History, health: PluginContext['health'], log: Logger) {
+    this.#env = env
+    this.#history = history
+    this.#health = health
+    this.#log = log
+  }
+
+  /** @throws SkilletError OVERLOADED */
+  save (stored: StoredExecution): void {
+    const { id } = stored.execution
+    const { records } = this.#open
+    if (records.size + (this.#taken?.records.size ?? 0) >= pendingMax && !records.has(id) && this.#taken?.records.has(id) !== true && !this.#history.isKnown(id)) {
+      throw new SkilletError('OVERLOADED', `${pendingMax} executions wait for the history to be written; try again later`)
+    }
+    records.set(id, stored)
+    this.#running ??= this.#run()
+  }
+
+  /** Resolves when all that was saved is on disk; rejects when the commit it waits for failed. */
+  async commit (): Promise<void> {
+    if (this.#open.records.size > 0) return this.#open.promise
+    await this.#taken?.promise
+  }
+
+  /** As `commit`, but never rejects; and it does not wait while commits fail, so that what is on disk can be read. */
+  async settled (): Promise<void> {
+    if (this.#failures === 0) await this.commit().catch(() => {})
+  }
+
+  /** A state that waits for a commit. */
+  find (id: string): StoredExecution | undefined {
+    return this.#open.records.get(id) ?? this.#taken?.records.get(id)
+  }
+
+  /** Commits what waits, with one more try where that failed. */
+  async close (): Promise<void> {
+    this.#closing = true
+    this.#wake()
+    await this.#running
+    const lost = this.#open.records.size
+    if (lost > 0) this.#log.error({ executions: lost }, 'the history could not be written; these executions are lost')
+  }
+
+  async #run (): Promise<void> {
+    while (this.#open.records.size > 0) {
+      const last = this.#closing
+      if (await this.#commitAll()) continue
+      if (last) break
+      await this.#pause(Math.min(retryMax_ms, retryMin_ms * 2 ** (this.#failures - 1)))
+    }
+    this.#running = undefined
+  }
+
+  /** Commits what is open, in as many transactions as it takes. @returns false when one failed */
+  async #commitAll (): Promise<boolean> {
+    const refused: unknown[] = []
+    const stalled = setTimeout(() => { this.#stall() }, stall_ms).unref()
+    try {
+      do {
+        const written = await this.#env.transact(() => {
+          const batch = this.#taken ??= this.#open
+          if (batch === this.#open) this.#open = new Batch()
+          return this.#history.put(batch.records)
+        })
+        this.#history.committed(written)
+        for (const id of written.ids) this.#taken?.records.delete(id)
+        refused.push(...written.refused.values())
+      } while (this.#taken !== undefined && this.#taken.records.size > 0)
+    } catch (error) {
+      this.#fail(error)
+      return false
+    } finally {
+      clearTimeout(stalled)
+    }
+    if (refused.length === 0) this.#taken?.resolve()
+    else this.#taken?.reject(new Error(`${refused.length} executions can't be recorded: ${messageOf(refused[0])}`, { cause: refused[0] }))
+    this.#taken = undefined
+    if (this.#failures > 0) {
+      this.#failures = 0
+      this.#health.recover()
+      this.#log.info({}, 'the history can be written again')
+    }
+    return true
+  }
+
+  #stall (): void {
+    const reason = `a commit to ${this.#env.file} takes longer than ${stall_ms / 1000} seconds`
+    this.#failures++
+    this.#log.error({ file: this.#env.file }, reason)
+    this.#health.degrade(reason)
+    const waiting = this.#taken ?? this.#open
+    waiting.reject(new Error(reason))
+  }
+
+  /** Rejects those who wait, keeps what they saved for the next commit: the newer state of each, in the old order. */
+  #fail (thrown: unknown): void {
+    const failed = this.#taken ?? this.#open
+    const next = new Batch()
+    next.records = failed.records
+    if (failed !== this.#open) for (const [id, stored] of this.#open.records) next.records.set(id, stored)
+    const superseded = failed === this.#open ? undefined : this.#open
+    this.#open = next
+    this.#taken = undefined
+    this.#history.failed()
+    const reason = `the history can't be written to ${this.#env.file}: ${messageOf(thrown)}`
+    if (this.#failures++ === 0) this.#log.error({ file: this.#env.file, error: messageOf(thrown) }, 'a commit failed; it is tried again until it succeeds')
+    this.#health.degrade(reason)
+    failed.reject(new Error(reason, { cause: thrown }))
+    // Those who wait for what was saved meanwhile were promised the next commit.
+    if (superseded !== undefined) next.promise.then(superseded.resolve, superseded.reject)
+  }
+
+  #pause (ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => { clearTimeout(timer); resolve() }
+      if (this.#closing) this.#wake()
+    })
+  }
+}
