@@ -1,0 +1,55 @@
+/** The beginning of a stream: keeps up to so many bytes, counts the rest. Takes no more memory than twice what it keeps. */
+export class Head {
+  /** Bytes that came in all. */
+  bytes = 0
+  readonly #max: number
+  #buffer = Buffer.allocUnsafe(0)
+  #kept = 0
+
+  constructor (max: number) {
+    this.#max = max
+  }
+
+  add (chunk: Buffer): void {
+    this.bytes += chunk.length
+    const more = Math.min(chunk.length, this.#max - this.#kept)
+    if (more === 0) return
+    const length = this.#kept + more
+    if (length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.min(this.#max, Math.max(length, 2 * this.#buffer.length, 4096)))
+      larger.set(this.#buffer.subarray(0, this.#kept))
+      this.#buffer = larger
+    }
+    chunk.copy(this.#buffer, this.#kept, 0, more)
+    this.#kept = length
+  }
+
+  get kept (): Buffer {
+    return this.#buffer.subarray(0, this.#kept)
+  }
+}
+
+/** The end of a stream: keeps the last so many bytes. */
+export class Tail {
+  /** Bytes that came in all. */
+  bytes = 0
+  readonly #max: number
+  #kept: Buffer = Buffer.alloc(0)
+
+  constructor (max: number) {
+    this.#max = max
+  }
+
+  add (chunk: Buffer): void {
+    this.bytes += chunk.length
+    const before = Math.max(0, Math.min(this.#kept.length, this.#max - chunk.length))
+    this.#kept = Buffer.concat([this.#kept.subarray(this.#kept.length - before), chunk.subarray(Math.max(0, chunk.length - this.#max))])
+  }
+
+  /** As text; where the beginning was dropped, from the first whole character on. */
+  get text (): string {
+    let from = 0
+    if (this.bytes > this.#kept.length) while (from < 3 && ((this.#kept[from] ?? 0) & 0xc0) === 0x80) from++
+    return this.#kept.toString('utf8', from)
+  }
+}

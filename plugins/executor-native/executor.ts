@@ -1,0 +1,216 @@
+import { resolve as resolvePath } from 'node:path'
+import {
+  expandCommand, outputBytesStop, SkilletError,
+  type Command, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
+} from '../../kernel/index.ts'
+import { environmentOf } from './environment.ts'
+import type { HelperAnswer, HelperProcess } from './helper-process.ts'
+import { Helpers } from './helpers.ts'
+import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.ts'
+
+/** How long runs may take to end when the executor closes, before their helpers are ended with them. */
+const close_ms = 4_000
+/** How long a helper may take to start a command, or to end one: one that takes longer is taken for dead. */
+const answer_ms = 15_000
+
+interface Options {
+  /** Commands that run at once. */
+  processes: number
+  helpers: number
+  /** Where commands run that name no directory. Absolute. */
+  directory: string
+  outputBytesMax: number
+  log: Logger
+  health: PluginContext['health']
+}
+
+/** A run that has not ended. */
+interface Run {
+  readonly task: Task
+  readonly command: Command
+  readonly subject: Subject
+  readonly observer: TaskObserver
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+  /** Where it runs, once it was handed to a helper. */
+  at: { helper: HelperProcess, id: number } | undefined
+  /** Why it was asked to end. */
+  ending: 'timeout' | 'cancelled' | undefined
+  /** Until the helper must have answered, or the tool's time is up. */
+  timer: NodeJS.Timeout | undefined
+}
+
+/** Runs commands through helper processes, first come, first served. */
+export class NativeExecutor implements Executor {
+  readonly runtime = 'native'
+  readonly #options: Options
+  readonly #helpers: Helpers
+  readonly #queue = new Set<Run>()
+  readonly #active = new Set<Run>()
+  readonly #environments = new WeakMap<readonly string[], Record<string, string>>()
+  #closing = false
+  #idle: (() => void) | undefined
+
+  constructor (options: Options) {
+    this.#options = options
+    this.#helpers = new Helpers(options.helpers, options.log, options.health)
+  }
+
+  check (tool: ToolDefinition, parameters: JsonObject): void {
+    expandCommand(templateOf(tool), parameters)
+  }
+
+  async run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+    if (this.#closing) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
+    if (signal.aborted) return { status: 'cancelled', ...noOutput }
+    const command = expandCommand(templateOf(task.tool), task.parameters)
+    const program = programOf(command.program, task.skill.directory)
+    const subject = {
+      name: `${task.skill.name}:${task.tool.name}`, program, cwd: resolvePath(this.#options.directory, command.cwd ?? '.'), outputBytesMax: this.#options.outputBytesMax
+    }
+    let cancel: (() => void) | undefined
+    try {
+      return await new Promise<Outcome>((resolve, reject) => {
+        const run: Run = { task, command, subject, observer, resolve, reject, at: undefined, ending: undefined, timer: undefined }
+        cancel = () => { this.#cancel(run) }
+        signal.addEventListener('abort', cancel, { once: true })
+        this.#queue.add(run)
+        this.#pump()
+      })
+    } finally {
+      if (cancel !== undefined) signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  /** Cancels what waits and what runs; resolves when all of it has ended and the helpers are gone. */
+  async close (): Promise<void> {
+    this.#closing = true
+    for (const run of [...this.#queue, ...this.#active]) this.#cancel(run)
+    if (this.#active.size > 0) {
+      await new Promise<void>(resolve => {
+        this.#idle = resolve
+        setTimeout(resolve, close_ms).unref()
+      })
+    }
+    await this.#helpers.close()
+  }
+
+  #pump (): void {
+    for (const run of this.#queue) {
+      if (this.#active.size >= this.#options.processes) return
+      this.#queue.delete(run)
+      this.#active.add(run)
+      try {
+        this.#launch(run)
+      } catch (error) {
+        this.#end(run, () => { run.reject(error) })
+      }
+    }
+  }
+
+  #launch (run: Run): void {
+    const { command, subject, task } = run
+    const helper = this.#helpers.pick()
+    run.timer = this.#expectAnswer(helper)
+    const id = helper.run({
+      program: subject.program,
+      args: command.args,
+      cwd: subject.cwd,
+      env: this.#environment(task.skill.permissions.env),
+      output_bytes_max: subject.outputBytesMax,
+      output_bytes_stop: outputBytesStop
+    }, command.stdin, (answer, payload) => { this.#take(run, answer, payload) })
+    run.at = { helper, id }
+  }
+
+  /** Looked up once for each skill: the server's environment does not change. */
+  #environment (declared: readonly string[]): Record<string, string> {
+    const known = this.#environments.get(declared)
+    if (known !== undefined) return known
+    const environment = environmentOf(declared)
+    this.#environments.set(declared, environment)
+    return environment
+  }
+
+  #take (run: Run, answer: HelperAnswer, payload: Buffer): void {
+    const { subject, ending } = run
+    switch (answer.type) {
+      case 'started':
+        if (ending === undefined) {
+          clearTimeout(run.timer)
+          run.timer = setTimeout(() => { this.#stop(run, 'timeout') }, run.task.timeout_ms)
+        }
+        this.#helpers.works()
+        this.#tellStarted(run)
+        return
+      case 'ended':
+        this.#end(run, () => {
+          if (ending === undefined || (ending === 'timeout' && answer.flooded)) run.resolve(outcomeOf(subject, answer, payload))
+          else run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
+        })
+        return
+      case 'refused':
+        this.#end(run, () => { run.resolve(ending === 'cancelled' ? { status: ending, ...noOutput } : refusalOf(subject, answer.why, answer.system_code)) })
+        return
+      case 'lost':
+        this.#end(run, () => { run.resolve(ending === undefined ? lost(subject, answer.reason) : { status: ending, ...noOutput }) })
+        return
+      default: answer satisfies never
+    }
+  }
+
+  #tellStarted (run: Run): void {
+    try {
+      run.observer.started('process')
+    } catch (error) {
+      run.reject(error) // what comes of it later has no one to hear it
+      this.#stop(run, 'cancelled')
+    }
+  }
+
+  #cancel (run: Run): void {
+    if (this.#queue.delete(run)) run.resolve({ status: 'cancelled', ...noOutput })
+    else if (this.#active.has(run)) this.#stop(run, 'cancelled')
+  }
+
+  #stop (run: Run, why: 'timeout' | 'cancelled'): void {
+    if (run.ending !== undefined || run.at === undefined) return
+    run.ending = why
+    clearTimeout(run.timer)
+    run.timer = this.#expectAnswer(run.at.helper)
+    run.at.helper.stop(run.at.id)
+  }
+
+  #expectAnswer (helper: HelperProcess): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#options.log.error({ pid: helper.pid }, `a helper process did not answer for ${answer_ms} ms and is ended`)
+      helper.kill()
+    }, answer_ms)
+  }
+
+  #end (run: Run, settle: () => void): void {
+    if (!this.#active.delete(run)) return
+    clearTimeout(run.timer)
+    try {
+      settle()
+    } catch (error) {
+      run.reject(error)
+    }
+    if (this.#active.size === 0) this.#idle?.()
+    if (!this.#closing) this.#pump()
+  }
+}
+
+function lost ({ name }: Subject, reason: string): Outcome {
+  return { status: 'failed', ...noOutput, error: { message: `${name} was ended: the helper process that ran it died (${reason})`, details: {} } }
+}
+
+function templateOf (tool: ToolDefinition): CommandTemplate {
+  if (tool.command === undefined) throw new Error(`the tool ${tool.name} of a native skill has no command`)
+  return tool.command
+}
+
+/** A path that is not absolute is one in the skill's folder, wherever the server was started. A mere name is looked up in PATH. */
+function programOf (program: string, directory: string): string {
+  return program.includes('/') ? resolvePath(directory, program) : program
+}

@@ -1,0 +1,157 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { messageOf, SkilletError } from '../../kernel/index.ts'
+import { Tail } from './capture.ts'
+import { signalGroup } from './group.ts'
+import { createDecoder, encode, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+
+/** How long the helper has to end after its pipe is closed. */
+const end_ms = 2_000
+/** The helper's heap, in MiB: what commands put out is not in it. */
+const heapMiB = 64
+
+/** What the helper says of one run; `lost` when it died, and the run with it. */
+export type HelperAnswer = FromHelper | { type: 'lost', reason: string }
+type Listener = (answer: HelperAnswer, payload: Buffer) => void
+
+const nothing = Buffer.alloc(0)
+
+/** A helper process, as the server sees it. While it runs nothing, it does not keep the server's process alive. */
+export class HelperProcess {
+  /** Resolves when it is gone, with how it went; undefined when it was asked to. */
+  readonly gone: Promise<string | undefined>
+  readonly #process: ChildProcess
+  readonly #channel: Socket
+  readonly #runs = new Map<number, { listener: Listener, pid: number | undefined }>()
+  readonly #stderr = new Tail(4096)
+  #lastId = 0
+  #closing = false
+  #usable = true
+
+  /** Starts one. @throws SkilletError OVERLOADED when the system has no room for it */
+  constructor () {
+    const file = fileURLToPath(new URL('./helper.js', import.meta.url))
+    const { PATH, LD_LIBRARY_PATH } = process.env
+    const child = spawn(process.execPath, [`--max-old-space-size=${heapMiB}`, file], {
+      cwd: '/',
+      // Nothing of the server's that a command could read in its parent; Node may need the library path.
+      env: { ...(PATH !== undefined && { PATH }), ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH }) },
+      // A group of its own: Ctrl-C in the server's terminal is the server's to answer.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe']
+    })
+    this.#process = child
+    child.on('error', () => {}) // tells nothing that the absence of a pid does not
+    const channel = child.stdio[3]
+    if (!(channel instanceof Socket)) throw new SkilletError('OVERLOADED', 'The system has no room for another process; try again later')
+    this.#channel = channel
+    const decode = createDecoder<FromHelper>((message, payload) => { this.#take(message, payload) })
+    channel.on('data', (chunk: Buffer) => { this.#decode(decode, chunk) }).on('error', () => {})
+    channel.once('close', () => { this.#usable = false })
+    child.once('exit', () => { this.#usable = false })
+    child.stderr?.on('data', (chunk: Buffer) => { this.#stderr.add(chunk) }).on('error', () => {})
+    this.gone = new Promise(resolve => {
+      // `close`, not `exit`: what it had said before it died is taken first.
+      child.once('close', (code, signal) => { resolve(this.#ended(signal ?? `exit code ${code}`)) })
+      if (child.pid === undefined) child.once('error', error => { resolve(this.#ended(error.message)) })
+    })
+    this.#rest()
+  }
+
+  /** Id of its process. */
+  get pid (): number | undefined {
+    return this.#process.pid
+  }
+
+  /** Whether it still takes runs. */
+  get usable (): boolean {
+    return this.#usable
+  }
+
+  /** Runs that have not ended. */
+  get load (): number {
+    return this.#runs.size
+  }
+
+  /**
+   * Starts a command. The listener hears of its start and then of its end: `ended`, `refused` or `lost`.
+   * @returns the run's id, for `stop`
+   */
+  run (request: Omit<RunMessage, 'type' | 'id' | 'stdin'>, stdin: string | undefined, listener: Listener): number {
+    const id = ++this.#lastId
+    this.#runs.set(id, { listener, pid: undefined })
+    if (this.#runs.size === 1) this.#channel.ref()
+    this.#tell({ type: 'run', id, ...request, stdin: stdin !== undefined }, stdin === undefined ? nothing : Buffer.from(stdin))
+    return id
+  }
+
+  /** Ends a run: it is asked to, and then made to. */
+  stop (id: number): void {
+    if (this.#runs.has(id)) this.#tell({ type: 'stop', id }, nothing)
+  }
+
+  /** Ends the helper at once; its runs are lost. For one that does not answer. */
+  kill (): void {
+    this.#usable = false
+    this.#process.kill('SIGKILL')
+  }
+
+  /** Ends the helper, and what it runs. Resolves when it is gone. */
+  async close (): Promise<void> {
+    this.#closing = true
+    this.#usable = false
+    this.#process.ref()
+    this.#channel.end()
+    const timer = setTimeout(() => { this.kill() }, end_ms)
+    await this.gone
+    clearTimeout(timer)
+  }
+
+  #tell (message: ToHelper, payload: Buffer): void {
+    if (this.#channel.writable) this.#channel.write(encode(message, payload))
+  }
+
+  #decode (decode: (chunk: Buffer) => void, chunk: Buffer): void {
+    try {
+      decode(chunk)
+    } catch (error) {
+      this.#stderr.add(Buffer.from(messageOf(error)))
+      this.kill() // nothing it says can be understood any more
+    }
+  }
+
+  #take (message: FromHelper, payload: Buffer): void {
+    const run = this.#runs.get(message.id)
+    if (run === undefined) return
+    switch (message.type) {
+      case 'started':
+        run.pid = message.pid
+        break
+      case 'refused':
+      case 'ended':
+        this.#runs.delete(message.id)
+        if (this.#runs.size === 0) this.#rest()
+        break
+      default: message satisfies never
+    }
+    run.listener(message, payload)
+  }
+
+  /** Lets the server's process end, as long as nothing runs. */
+  #rest (): void {
+    this.#process.unref()
+    this.#channel.unref()
+    if (this.#process.stderr instanceof Socket) this.#process.stderr.unref()
+  }
+
+  #ended (how: string): string | undefined {
+    const runs = [...this.#runs.values()]
+    this.#runs.clear()
+    for (const { pid } of runs) if (pid !== undefined) signalGroup(pid, 'SIGKILL')
+    for (const { listener } of runs) listener({ type: 'lost', reason: how }, nothing)
+    if (this.#closing) return undefined
+    const stderr = this.#stderr.text.trim()
+    return stderr === '' ? how : `${how}: ${stderr}`
+  }
+}

@@ -1,0 +1,60 @@
+import { Socket } from 'node:net'
+import { Child } from './child.ts'
+import { createDecoder, encode, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+import { whyRefused } from './refusal.ts'
+
+/**
+ * The helper: a small process that starts commands for the server. Starting one costs the starter milliseconds that
+ * grow with its memory; this one has little. It ends, and ends all that it started, when the server closes the pipe
+ * or dies.
+ */
+
+/** Descriptor of the pipe to the server. */
+const pipe = 3
+
+const children = new Map<number, Child>()
+const channel = new Socket({ fd: pipe, readable: true, writable: true })
+
+// What ends the server need not end the helper: a signal to the whole terminal or service reaches both, and the
+// server still drains. When the server is gone, the pipe closes.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+
+channel.on('data', createDecoder<ToHelper>(take)).on('error', () => {}).on('end', end).on('close', end)
+
+function take (message: ToHelper, payload: Buffer): void {
+  switch (message.type) {
+    case 'run': return run(message, payload)
+    case 'stop': return children.get(message.id)?.stop()
+    default: message satisfies never
+  }
+}
+
+function run (message: RunMessage, input: Buffer): void {
+  const { id } = message
+  const child = new Child(message, input, {
+    // Written at once: should the helper die, the server must know what to end.
+    started (pid) { tell({ type: 'started', id, pid }) },
+    refused (error) {
+      children.delete(id)
+      void refuse(error, message)
+    },
+    ended (how, stdout) {
+      children.delete(id)
+      tell({ type: 'ended', id, ...how }, stdout)
+    }
+  })
+  if (!child.done) children.set(id, child)
+}
+
+async function refuse (error: NodeJS.ErrnoException, message: RunMessage): Promise<void> {
+  tell({ type: 'refused', id: message.id, why: await whyRefused(error, message), system_code: error.code ?? error.message })
+}
+
+function tell (message: FromHelper, payload?: Buffer): void {
+  if (channel.writable) channel.write(encode(message, payload))
+}
+
+function end (): void {
+  for (const child of children.values()) child.kill()
+  process.exit()
+}

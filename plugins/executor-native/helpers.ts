@@ -1,0 +1,57 @@
+import type { Logger, PluginContext } from '../../kernel/index.ts'
+import { HelperProcess } from './helper-process.ts'
+
+/** The helper processes: started when they are needed, replaced when they die. */
+export class Helpers {
+  readonly #max: number
+  readonly #log: Logger
+  readonly #health: PluginContext['health']
+  #degraded = false
+  readonly #all = new Set<HelperProcess>()
+
+  constructor (max: number, log: Logger, health: PluginContext['health']) {
+    this.#max = max
+    this.#log = log
+    this.#health = health
+  }
+
+  /** The one with the least to do; another while there may be more and all have something. */
+  pick (): HelperProcess {
+    let least: HelperProcess | undefined
+    let usable = 0
+    for (const helper of this.#all) {
+      if (!helper.usable) continue
+      usable++
+      if (least === undefined || helper.load < least.load) least = helper
+    }
+    return least === undefined || (least.load > 0 && usable < this.#max) ? this.#start() : least
+  }
+
+  /** Takes note that one does its work. */
+  works (): void {
+    if (!this.#degraded) return
+    this.#degraded = false
+    this.#health.recover()
+  }
+
+  /** Ends them all, and what they run. */
+  async close (): Promise<void> {
+    await Promise.all([...this.#all].map(helper => helper.close()))
+  }
+
+  #start (): HelperProcess {
+    const helper = new HelperProcess()
+    this.#all.add(helper)
+    void this.#mourn(helper)
+    return helper
+  }
+
+  async #mourn (helper: HelperProcess): Promise<void> {
+    const how = await helper.gone
+    this.#all.delete(helper)
+    if (how === undefined) return
+    this.#log.error({ pid: helper.pid, how }, 'a helper process died')
+    this.#health.degrade(`a helper process died: ${how}`)
+    this.#degraded = true
+  }
+}

@@ -1,0 +1,61 @@
+import { constants } from 'node:os'
+import { StringDecoder } from 'node:string_decoder'
+import { outputOf, SkilletError, type Outcome, type Output } from '../../kernel/index.ts'
+import type { EndedMessage, Refusal } from './protocol.ts'
+
+export const noOutput: Output = { output: '', output_truncated: false }
+
+/** The longest line of standard error that a message quotes, in characters. */
+const quoteMax = 500
+
+/** What a command was, for messages about it. */
+export interface Subject {
+  /** `git:log` */
+  name: string
+  program: string
+  cwd: string
+  outputBytesMax: number
+}
+
+/** How a run ended that nobody ended. */
+export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer): Outcome {
+  const output = textOf(stdout, ended.stdout_bytes, subject.outputBytesMax)
+  const { exit_code, signal, flooded, stderr } = ended
+  if (exit_code === 0 && !flooded) return { status: 'success', ...output }
+  const details = signal === null ? { exit_code: exit_code ?? 1, stderr } : { exit_code: 128 + constants.signals[signal], signal, stderr }
+  const how = flooded ? 'put out more than 16 MiB and was stopped' : signal === null ? `exited with code ${details.exit_code}` : `was ended by ${signal}`
+  const quote = flooded ? '' : lastLine(stderr)
+  return { status: 'failed', ...output, error: { message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}`, details } }
+}
+
+/** What was kept of standard output. Bytes that are not UTF-8 become U+FFFD. */
+export function textOf (stdout: Buffer, bytes: number, bytesMax: number): Output {
+  if (bytes === stdout.length) return outputOf(stdout.toString('utf8'), bytesMax)
+  // The cut may go through a character: the decoder leaves an unfinished one out.
+  return outputOf(new StringDecoder('utf8').write(stdout), bytesMax, bytes)
+}
+
+/**
+ * How a run ended that could not begin.
+ * @throws SkilletError OVERLOADED when that is not the command's fault
+ */
+export function refusalOf ({ name, program, cwd }: Subject, why: Refusal, system_code: string): Outcome {
+  const failed = (message: string, exit_code: number, more: object = {}): Outcome =>
+    ({ status: 'failed', ...noOutput, error: { message: `${name} could not be started: ${message}`, details: { exit_code, stderr: '', ...more } } })
+  // Exit codes as shells give them: 127 for what is not there, 126 for what can't be executed.
+  switch (why) {
+    case 'missing': return failed(`the command "${program}" was not found`, 127, { command: program })
+    case 'interpreter': return failed(`the interpreter of "${program}" was not found`, 127, { command: program })
+    case 'not_executable': return failed(`"${program}" can't be executed (${system_code})`, 126, { command: program })
+    case 'too_long': return failed('its arguments and environment are longer than the system takes', 126, { command: program })
+    case 'directory': return failed(`its working directory "${cwd}" is missing, no directory, or not accessible`, 126, { cwd })
+    case 'resources': throw new SkilletError('OVERLOADED', `The system has no room for another process (${system_code}); try again later`)
+  }
+}
+
+/** The last line that says something, without control characters. */
+function lastLine (text: string): string {
+  const line = text.split(/[\r\n]+/).findLast(line => line.trim() !== '') ?? ''
+  const clean = line.replaceAll(/\p{Cc}+/gu, ' ').trim()
+  return clean.length > quoteMax ? `${clean.slice(0, quoteMax)}…` : clean
+}
