@@ -68,7 +68,7 @@ export const ScriptFile = Type.Object({
     timeout_ms: Type.Optional(timeout_ms),
     parameters: Type.Optional(Type.Record(Type.String({ pattern: PARAMETER_NAME.source }), Type.Object({
       ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
-    }, { additionalProperties: true }), { maxProperties: parametersMax }))
+    }, { additionalProperties: true }), { maxProperties: parametersMax, additionalProperties: false }))
   }, { additionalProperties: false }), { minProperties: 1, maxProperties: toolsMax, additionalProperties: false })
 }, { additionalProperties: false })
 

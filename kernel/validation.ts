@@ -11,7 +11,10 @@ import type { JsonObject } from './schemas.ts'
 const linearTime = Object.assign(
   (pattern: string, _flags: string) => {
     const compiled = RE2JS.compile(pattern)
-    return { test: (subject: string): boolean => compiled.matcher(subject).find() }
+    return {
+      test: (subject: string): boolean => compiled.matcher(subject).find(),
+      toString: () => pattern // ajv tells patterns apart by this; without it, all would be the first one
+    }
   },
   { code: 'linearTime' }
 )
@@ -49,6 +52,7 @@ let ajvWithDefaults: Ajv2020 | undefined
 export function compileCheck (schema: object, root: string): Check {
   ajvWithDefaults ??= createAjv({ useDefaults: true })
   const validate: ValidateFunction = ajvWithDefaults.compile(schema)
+  ajvWithDefaults.removeSchema(schema) // it would be held for ever, and skills are loaded again and again
   return value => validate(value) ? undefined : explain(validate.errors ?? [], root)
 }
 
@@ -62,6 +66,8 @@ function explain (errors: readonly ErrorObject[], root: string): string {
     case 'additionalProperties': {
       const name = String(params['additionalProperty'])
       const known = typeof error.parentSchema?.['properties'] === 'object' ? Object.keys(error.parentSchema['properties']) : []
+      const [pattern] = Object.keys(error.parentSchema?.['patternProperties'] ?? {})
+      if (pattern !== undefined) return `${where} has a field "${shorten(name)}"; names must match "${pattern}"`
       return `${where} has an unknown field "${shorten(name)}"${didYouMean(name, known)}`
     }
     case 'required': return `${where} must have the field "${params['missingProperty']}"`
