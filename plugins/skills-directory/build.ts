@@ -1,0 +1,123 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build, version as esbuildVersion, type BuildFailure } from 'esbuild'
+import { messageOf } from '../../kernel/index.ts'
+import { firstLine, SkillFault } from './files.ts'
+import type { DescriberData } from './protocol.ts'
+
+/** A built module that no skill has used for so long is removed. */
+const unusedMax_ms = 14 * 24 * 60 * 60 * 1000
+/** Changes when what is built from the same inputs does. */
+const recipe = `1 ${esbuildVersion}`
+
+/** What a build was made of, kept beside it: another is made when any of this changes. */
+interface Receipt { recipe: string, revision: string, module: string, inputs: Record<string, string> }
+
+/**
+ * Bundles a module that Node can't import as it stands into one file in the cache, or finds it there.
+ * @param revision of the folder the module lies in
+ * @returns absolute path of a module named by its content
+ * @throws SkillFault with file, line and column
+ */
+export async function buildModule (entry: string, revision: string, { cache_dir, skill_module }: DescriberData): Promise<string> {
+  const receiptPath = join(cache_dir, `${sha256(entry)}.json`)
+  const kept = readReceipt(receiptPath, revision)
+  if (kept !== undefined) {
+    const path = join(cache_dir, kept.module)
+    const now = new Date()
+    for (const used of [path, receiptPath]) utimesSync(used, now, now)
+    return path
+  }
+  const { code, inputs } = await bundle(entry, skill_module)
+  const module = `${sha256(code)}.mjs`
+  mkdirSync(cache_dir, { recursive: true, mode: 0o700 })
+  writeWhole(join(cache_dir, module), code)
+  writeWhole(receiptPath, JSON.stringify({ recipe, revision, module, inputs: hashes(inputs) } satisfies Receipt))
+  return join(cache_dir, module)
+}
+
+async function bundle (entry: string, skill_module: string): Promise<{ code: string, inputs: string[] }> {
+  // In the bundle, these would tell where the cache is; a skill means the folder it lies in.
+  const here = { 'import.meta.url': pathToFileURL(entry).href, 'import.meta.filename': entry, 'import.meta.dirname': dirname(entry) }
+  try {
+    const { outputFiles: [output], metafile } = await build({
+      entryPoints: [entry],
+      absWorkingDir: dirname(entry),
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      packages: 'bundle',
+      alias: { 'skillet/skill': skill_module },
+      define: Object.fromEntries(Object.entries(here).map(([name, value]) => [name, JSON.stringify(value)])),
+      banner: { js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(${JSON.stringify(here['import.meta.url'])});` },
+      sourcemap: 'inline',
+      tsconfigRaw: '{}', // one that lies further up is none of the skill's
+      metafile: true,
+      write: false,
+      logLevel: 'silent'
+    })
+    if (output === undefined) throw new Error('esbuild gave no output')
+    return { code: output.text, inputs: Object.keys(metafile.inputs).map(path => resolve(dirname(entry), path)) }
+  } catch (error) {
+    throw new SkillFault(entry, `${basename(entry)}${describeFailure(error, entry)}`, { cause: error })
+  }
+}
+
+/** `:3:7 can't be built: Expected ")"`, naming another file where the fault is in one that was imported. */
+function describeFailure (error: unknown, entry: string): string {
+  const [first] = isBuildFailure(error) ? error.errors : []
+  if (first === undefined) return ` can't be built: ${firstLine(messageOf(error))}`
+  const { text, location } = first
+  if (location === null) return ` can't be built: ${firstLine(text)}`
+  const place = `:${location.line}:${location.column + 1}`
+  const file = resolve(dirname(entry), location.file)
+  return file === entry ? `${place} can't be built: ${firstLine(text)}` : ` can't be built: ${relative(dirname(entry), file)}${place}: ${firstLine(text)}`
+}
+
+function isBuildFailure (error: unknown): error is BuildFailure {
+  return error instanceof Error && 'errors' in error && Array.isArray(error.errors)
+}
+
+function readReceipt (path: string, revision: string): Receipt | undefined {
+  try {
+    const receipt = JSON.parse(readFileSync(path, 'utf8')) as Receipt // ours; anything else fails the comparisons below
+    if (receipt.recipe !== recipe || receipt.revision !== revision || !existsSync(join(dirname(path), receipt.module))) return undefined
+    return Object.entries(receipt.inputs).every(([input, hash]) => sha256(readFileSync(input)) === hash) ? receipt : undefined
+  } catch {
+    return undefined // not there, damaged, or an input has gone: build
+  }
+}
+
+/** Hashes of inputs that are files; esbuild also names ones that are not, such as `(disabled):fs`. */
+function hashes (inputs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(inputs.filter(input => existsSync(input)).map(input => [input, sha256(readFileSync(input))]))
+}
+
+function sha256 (data: string | Buffer): string {
+  return createHash('sha256').update(data).digest('hex')
+}
+
+/** Written aside and renamed: another process sees the whole file or none. */
+function writeWhole (path: string, text: string): void {
+  const aside = `${path}.${randomUUID()}.tmp`
+  writeFileSync(aside, text, { mode: 0o600 })
+  renameSync(aside, path)
+}
+
+/** Removes what no skill has used for a long time. @returns how many files */
+export function pruneCache (cache_dir: string): number {
+  if (!existsSync(cache_dir)) return 0
+  const before_ms = Date.now() - unusedMax_ms
+  let removed = 0
+  for (const name of readdirSync(cache_dir)) {
+    const path = join(cache_dir, name)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats === undefined || !stats.isFile() || stats.mtimeMs > before_ms) continue
+    rmSync(path, { force: true })
+    removed++
+  }
+  return removed
+}

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { basename, join } from 'node:path'
+import type { ManifestFile, SkillDefinition } from '../../kernel/index.ts'
+import { messageOf } from '../../kernel/index.ts'
+import { firstLine, isThere, SkillFault } from './files.ts'
+import { MANIFEST, MODULES } from './list.ts'
+import { completePermissions, readInstructions, readManifest } from './manifest.ts'
+import type { Description, DescriberData } from './protocol.ts'
+import { revisionOf } from './revision.ts'
+import { findModule, readScript } from './script.ts'
+import { defineTools, type ToolSource } from './tools.ts'
+
+/** Reads one skill folder. Never throws: what is wrong comes back as a fault. Imports the module of a script skill. */
+export async function describeSkill (folder: string, data: DescriberData): Promise<Description> {
+  const name = basename(folder)
+  const importing = { begun: false }
+  try {
+    return { skill: await read(folder, name, data, importing), ran_code: importing.begun }
+  } catch (error) {
+    const path = error instanceof SkillFault ? error.path : folder
+    return { fault: { name, path, error: firstLine(messageOf(error)) }, ran_code: importing.begun }
+  }
+}
+
+async function read (folder: string, name: string, data: DescriberData, importing: { begun: boolean }): Promise<Omit<SkillDefinition, 'trusted'>> {
+  const manifestPath = join(folder, MANIFEST)
+  const { manifest, text } = isThere(manifestPath) ? readManifest(manifestPath) : { manifest: {} as ManifestFile, text: '' }
+  refuseOtherName(manifestPath, manifest.name, name)
+  const instructionsPath = join(folder, 'SKILL.md')
+  const about = isThere(instructionsPath) ? readInstructions(instructionsPath) : undefined
+  refuseOtherName(instructionsPath, about?.name, name)
+
+  const module = findModule(folder, MODULES)
+  const runtime = manifest.runtime ?? (module === undefined ? 'native' : 'script')
+  const common = {
+    name,
+    ...(about !== undefined && about.instructions !== '' && { instructions: about.instructions }),
+    directory: folder,
+    runtime
+  }
+  if (runtime === 'native') {
+    if (module !== undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "native", but the folder has a ${basename(module)}`)
+    if (manifest.tools === undefined || manifest.tools.length === 0) throw new SkillFault(manifestPath, 'skill.toml has no [[tools]]')
+    return {
+      ...common,
+      ...described(manifestPath, manifest, {}, about?.description),
+      ...within(manifestPath, () => withTools(manifest.tools?.map(nativeTool) ?? [], manifest.permissions)),
+      revision: createHash('sha256').update(text).digest('hex').slice(0, 32)
+    }
+  }
+  if (module === undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
+  if (manifest.tools !== undefined) throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
+  const revision = revisionOf(folder)
+  importing.begun = true
+  const script = await readScript(module, revision, data)
+  return {
+    ...common,
+    ...described(module, manifest, script.file, about?.description),
+    ...within(module, () => withTools(script.tools, manifest.permissions ?? script.file.permissions)),
+    module: script.module,
+    revision
+  }
+}
+
+function refuseOtherName (path: string, given: string | undefined, folder: string): void {
+  if (given !== undefined && given !== folder) throw new SkillFault(path, `${basename(path)} names the skill "${given}", but its folder is "${folder}"; they must be equal`)
+}
+
+/** Description and version, from the first that has them. */
+function described (
+  path: string, manifest: ManifestFile, script: { description?: string, version?: string }, description: string | undefined
+): Pick<SkillDefinition, 'description' | 'version'> {
+  const text = manifest.description ?? script.description ?? description
+  if (text === undefined) throw new SkillFault(path, 'the skill has no description')
+  const version = manifest.version ?? script.version
+  return { description: text, ...(version !== undefined && { version }) }
+}
+
+function nativeTool ({ command, stdin, cwd, parameters = [], ...tool }: NonNullable<ManifestFile['tools']>[number]): ToolSource {
+  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }) } }
+}
+
+function withTools (sources: readonly ToolSource[], permissions: ManifestFile['permissions']): Pick<SkillDefinition, 'tools' | 'permissions'> {
+  const parameters = new Set(sources.flatMap(source => source.parameters.map(parameter => parameter.name)))
+  return { tools: defineTools(sources), permissions: completePermissions(permissions, parameters) }
+}
+
+/** What is thrown in there is the fault of this file. */
+function within<T> (path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new SkillFault(path, `${basename(path)}: ${messageOf(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,101 @@
+import { basename, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { compileCheck, messageOf, ScriptFile } from '../../kernel/index.ts'
+import { buildModule } from './build.ts'
+import { firstLine, isThere, moduleBytesMax, refuseUnlessSmall, SkillFault } from './files.ts'
+import type { DescriberData } from './protocol.ts'
+import type { ToolSource } from './tools.ts'
+
+/** The most text, in characters, that a module may say of its tools. */
+const descriptionMax = 4 * 1_048_576
+
+const check = compileCheck(ScriptFile, 'module')
+
+/** A module that can be imported, and what its default export says of itself. */
+export interface Script { module: string, file: ScriptFile, tools: ToolSource[] }
+
+/**
+ * Imports a script skill's module, building it first where Node can't import it as it stands, and reads its
+ * description. This runs the module's code.
+ * @throws SkillFault
+ */
+export async function readScript (path: string, revision: string, data: DescriberData): Promise<Script> {
+  refuseUnlessSmall(path, moduleBytesMax)
+  const { module, exported } = await importModule(path, revision, data)
+  const name = basename(path)
+  if (typeof exported !== 'object' || exported === null) throw new SkillFault(path, `${name} has no default export that is an object with tools`)
+  const described = describe(path, exported)
+  const wrong = check(described)?.replace(/^module(?=[/ ])/, name)
+  if (wrong !== undefined) throw new SkillFault(path, wrong)
+  const file = described as ScriptFile // the check above is what makes it one
+  const tools = Object.entries(file.tools).map(([name, { parameters = {}, ...tool }]) =>
+    ({ ...tool, name, parameters: Object.entries(parameters).map(([name, parameter]) => ({ ...parameter, name })) }))
+  return { module, file, tools }
+}
+
+async function importModule (path: string, revision: string, data: DescriberData): Promise<{ module: string, exported: unknown }> {
+  if (!path.endsWith('.ts')) {
+    try {
+      return { module: path, exported: await importDefault(path) }
+    } catch (error) {
+      if (!mayBuild(error)) throw new SkillFault(path, thrown(path, error), { cause: error })
+    }
+  }
+  const module = await buildModule(path, revision, data)
+  try {
+    return { module, exported: await importDefault(module) }
+  } catch (error) {
+    throw new SkillFault(path, thrown(path, error), { cause: error })
+  }
+}
+
+/**
+ * Whether a build may help: Node took the file for CommonJS, because a package.json above says so, or does not know
+ * what `skillet/skill` is. For true syntax errors the build gives the place, which Node's message does not.
+ */
+function mayBuild (error: unknown): boolean {
+  if (error instanceof SyntaxError) return true
+  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes('\'skillet\'')
+}
+
+async function importDefault (path: string): Promise<unknown> {
+  const namespace: Record<string, unknown> = await import(pathToFileURL(path).href)
+  return namespace['default']
+}
+
+function thrown (path: string, error: unknown): string {
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return `${basename(path)} failed while it was imported: ${firstLine(message)}`
+}
+
+/** The default export as plain data, without its functions; a function that has no business there stays visible to the check. */
+function describe (path: string, exported: object): unknown {
+  const name = basename(path)
+  let text
+  try {
+    const { tools, ...rest } = exported as { tools?: unknown } & Record<string, unknown>
+    const described: unknown = typeof tools !== 'object' || tools === null
+      ? tools
+      : Object.fromEntries(Object.entries(tools).map(([tool, value]) => [tool, withoutRun(tool, value)]))
+    text = JSON.stringify({ ...rest, tools: described }, (_key, value: unknown) => typeof value === 'function' ? '[function]' : value)
+  } catch (error) {
+    throw new SkillFault(path, `${name} has a default export that can't be read: ${firstLine(messageOf(error))}`, { cause: error })
+  }
+  if (text.length > descriptionMax) throw new SkillFault(path, `${name} describes its tools in ${text.length} characters; the most is ${descriptionMax}`)
+  return JSON.parse(text)
+}
+
+function withoutRun (name: string, tool: unknown): unknown {
+  if (typeof tool !== 'object' || tool === null) return tool
+  const { run, ...rest } = tool as Record<string, unknown>
+  if (typeof run !== 'function') throw new Error(`the tool "${name}" has no function "run"`)
+  return rest
+}
+
+/** The module of a skill folder, if it has one. @throws SkillFault when it has several */
+export function findModule (folder: string, names: readonly string[]): string | undefined {
+  const found = names.filter(name => isThere(join(folder, name)))
+  if (found.length > 1) throw new SkillFault(folder, `the folder has both ${found.join(' and ')}; keep one`)
+  return found[0] === undefined ? undefined : join(folder, found[0])
+}
+
