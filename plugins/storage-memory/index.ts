@@ -1,0 +1,17 @@
+import { definePlugin } from '../../kernel/index.ts'
+import { MemoryStorage } from './memory-storage.ts'
+
+/** How often executions past their age are looked for, in milliseconds. */
+const sweep_ms = 60_000
+
+/** Keeps executions in the memory of this process, for tests and for servers that need no history past their end. */
+export default definePlugin({
+  name: 'storage-memory',
+  slot: 'storage',
+  setup ({ config, scope }) {
+    const storage = new MemoryStorage(config.storage.history_executions_max, config.storage.history_days_max)
+    const sweep = setInterval(() => { storage.prune() }, sweep_ms).unref()
+    scope.defer(() => { clearInterval(sweep) })
+    return storage
+  }
+})

@@ -1,0 +1,193 @@
+import {
+  filteredTotalMax, SkilletError, type Claim, type ExecutionPage, type ExecutionQuery, type ExecutionSummary, type Owner, type Storage,
+  type StoredExecution
+} from '../../kernel/index.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+
+/** What is kept at most, whatever the configuration allows a disk to keep. */
+const executionsMax = 100_000
+const charactersMax = 256 * 1_048_576
+/** Executions new to the store that may wait for a commit. */
+const pendingMax = 50_000
+const day_ms = 86_400_000
+
+interface Entry {
+  readonly sequence: number
+  /** JSON of what was saved: a reader gets an object of its own, and later changes to the saved one stay out. */
+  text: string
+  summary: ExecutionSummary
+  created_ms: number
+  unfinished: boolean
+}
+
+/** A store in memory, with the meaning of one on disk: what is saved becomes the record at the next commit. */
+export class MemoryStorage implements Storage {
+  readonly #executionsMax: number
+  readonly #daysMax: number
+  readonly #byId = new Map<string, Entry>()
+  readonly #bySequence = new Map<number, Entry>()
+  readonly #unfinished = new Map<string, Entry>()
+  readonly #cancelRequests = new Set<string>()
+  readonly #claims = new Map<string, Claim>()
+  #pending = new Map<string, StoredExecution>()
+  #commit: Promise<void> | undefined
+  #first = 1
+  #last = 0
+  #characters = 0
+
+  /**
+   * @param history_executions_max executions kept, and never more than 100,000
+   * @param history_days_max days an execution is kept
+   */
+  constructor (history_executions_max: number, history_days_max: number) {
+    this.#executionsMax = Math.min(history_executions_max, executionsMax)
+    this.#daysMax = history_days_max
+  }
+
+  save (stored: StoredExecution): void {
+    const { id } = stored.execution
+    if (this.#pending.size >= pendingMax && !this.#pending.has(id) && !this.#byId.has(id)) {
+      throw new SkilletError('OVERLOADED', `${this.#pending.size} executions wait for the history; try again later`)
+    }
+    this.#pending.set(id, stored)
+    this.#commit ??= new Promise(resolve => {
+      setImmediate(() => {
+        this.#apply()
+        resolve()
+      })
+    })
+  }
+
+  async commit (): Promise<void> {
+    await this.#commit
+  }
+
+  async get (id: string): Promise<StoredExecution | undefined> {
+    const pending = this.#pending.get(id)
+    const text = pending === undefined ? this.#byId.get(id)?.text : JSON.stringify(pending)
+    return text === undefined ? undefined : JSON.parse(text) as StoredExecution // written by #apply
+  }
+
+  async list (query: ExecutionQuery): Promise<ExecutionPage> {
+    const from = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
+    this.#apply()
+    if (from !== undefined && from > this.#last) throw new SkilletError('INVALID_PARAMETERS', 'cursor is none that this history gave', { cursor: query.cursor })
+    const matches = matcher(query)
+    const top = Math.min(this.#last, (from ?? Number.POSITIVE_INFINITY) - 1)
+    const page = matches === undefined ? this.#slice(query, top) : this.#scan(query, top, matches)
+    const last = page.entries.length > query.limit ? page.entries[query.limit - 1] : undefined
+    return {
+      executions: page.entries.slice(0, query.limit).map(({ summary }) => ({ ...summary })),
+      total: page.total,
+      ...(last !== undefined && { next_cursor: encodeCursor(last.sequence) })
+    }
+  }
+
+  async unfinished (): Promise<StoredExecution[]> {
+    this.#apply()
+    return [...this.#unfinished.values()].map(({ text }) => JSON.parse(text) as StoredExecution)
+  }
+
+  async requestCancel (id: string): Promise<void> {
+    this.#apply()
+    if (this.#unfinished.has(id)) this.#cancelRequests.add(id)
+  }
+
+  cancelRequests (): string[] {
+    return [...this.#cancelRequests]
+  }
+
+  async claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined> {
+    const holder = this.#claims.get(role)
+    if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) return structuredClone(holder)
+    this.#claims.set(role, structuredClone(claim))
+    return undefined
+  }
+
+  async release (role: string, owner: Owner): Promise<void> {
+    const holder = this.#claims.get(role)
+    if (holder !== undefined && isSame(holder.owner, owner)) this.#claims.delete(role)
+  }
+
+  /** Forgets the oldest executions past the limits, up to the first that has not ended: sequence numbers stay dense. */
+  prune (): void {
+    const created_min_ms = Date.now() - this.#daysMax * day_ms
+    for (let oldest = this.#bySequence.get(this.#first); oldest !== undefined; oldest = this.#bySequence.get(this.#first)) {
+      const tooMany = this.#bySequence.size > this.#executionsMax || this.#characters > charactersMax
+      if (oldest.unfinished || (!tooMany && oldest.created_ms >= created_min_ms)) return
+      this.#bySequence.delete(this.#first++)
+      this.#byId.delete(oldest.summary.id)
+      this.#characters -= oldest.text.length
+    }
+  }
+
+  /** Makes records of all that was saved. */
+  #apply (): void {
+    this.#commit = undefined
+    const pending = this.#pending
+    if (pending.size === 0) return
+    this.#pending = new Map()
+    for (const [id, stored] of pending) {
+      let entry = this.#byId.get(id)
+      const { execution, owner } = stored
+      const { skill_name, tool_name, status, created_at, duration_ms } = execution
+      const state = {
+        text: JSON.stringify(stored),
+        summary: { id, skill_name, tool_name, status, created_at, duration_ms },
+        created_ms: Date.parse(created_at),
+        unfinished: owner !== null
+      }
+      if (entry === undefined) {
+        entry = { sequence: ++this.#last, ...state }
+        this.#byId.set(id, entry)
+        this.#bySequence.set(entry.sequence, entry)
+      } else {
+        this.#characters -= entry.text.length
+        Object.assign(entry, state)
+      }
+      this.#characters += state.text.length
+      if (state.unfinished) this.#unfinished.set(id, entry)
+      else if (this.#unfinished.delete(id)) this.#cancelRequests.delete(id)
+    }
+    this.prune()
+  }
+
+  /** One entry more than the page asks for, when there is one, from a sequence number downwards. */
+  #slice ({ limit, offset }: ExecutionQuery, top: number): { entries: Entry[], total: number } {
+    const entries: Entry[] = []
+    for (let sequence = top - offset; sequence >= this.#first && entries.length <= limit; sequence--) {
+      const entry = this.#bySequence.get(sequence)
+      if (entry !== undefined) entries.push(entry)
+    }
+    return { entries, total: this.#bySequence.size }
+  }
+
+  #scan ({ limit, offset }: ExecutionQuery, top: number, matches: (entry: Entry) => boolean): { entries: Entry[], total: number } {
+    const entries: Entry[] = []
+    let total = 0
+    let skip = offset
+    for (let sequence = this.#last; sequence >= this.#first && (entries.length <= limit || total < filteredTotalMax); sequence--) {
+      const entry = this.#bySequence.get(sequence)
+      if (entry === undefined || !matches(entry)) continue
+      if (total < filteredTotalMax) total++
+      if (sequence > top || skip-- > 0) continue
+      if (entries.length <= limit) entries.push(entry)
+    }
+    return { entries, total }
+  }
+}
+
+/** Undefined when the query filters nothing. */
+function matcher ({ skill_name, tool_name, status, created_from_ms, created_before_ms }: ExecutionQuery): ((entry: Entry) => boolean) | undefined {
+  if ([skill_name, tool_name, status, created_from_ms, created_before_ms].every(filter => filter === undefined)) return undefined
+  return ({ summary, created_ms }) =>
+    (skill_name === undefined || summary.skill_name === skill_name) &&
+    (tool_name === undefined || summary.tool_name === tool_name) &&
+    (status === undefined || summary.status === status) &&
+    (created_from_ms === undefined || created_ms >= created_from_ms) &&
+    (created_before_ms === undefined || created_ms < created_before_ms)
+}
+
+function isSame (a: Owner, b: Owner): boolean {
+  return a.pid === b.pid && a.started === b.started
+}
