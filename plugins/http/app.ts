@@ -1,0 +1,190 @@
+import { health, messageOf, SkilletError, type Call, type Config, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
+import { checkFraming, type Framing } from './framing.ts'
+import type { OwnHosts } from './hosts.ts'
+import { checkMediaType, placementOf, readBody, readUrl, type Placement } from './input.ts'
+import type { KeyCheck } from './key.ts'
+import { corsHeaders, preflightHeaders, type Origins } from './origins.ts'
+import { Replies } from './replies.ts'
+import { Router, type Match } from './router.ts'
+import { compileSerializer } from './serialize.ts'
+import { ClientGone, headerOf, tooLarge, type Exchange } from './server.ts'
+
+/** A request that was let in, and what its reply needs. */
+export interface Turn {
+  readonly exchange: Exchange
+  readonly framing: Framing
+  /** For pages of an allowed origin. */
+  readonly cors: readonly string[] | undefined
+}
+
+/** What answers at a path, by method. */
+export interface Target {
+  /** Whether it changes or runs something. */
+  readonly writes: boolean
+  /** Whom it answers: who has the key, everybody, or everybody even while the server stops. */
+  readonly access: 'key' | 'open' | 'probe'
+  /** Answers, now or later. What it throws, or rejects with, is answered for it. Reads the body before it returns, or not at all. */
+  run (turn: Turn, values: readonly string[]): void | Promise<void>
+}
+
+export interface AppOptions {
+  config: Config
+  gateway: Gateway
+  hosts: OwnHosts
+  origins: Origins
+  checkKey: KeyCheck
+  log: Logger
+}
+
+/** From a request to its reply: host, origin, route, method, key, media type, size, body, operation, in this order. */
+export class App {
+  readonly router = new Router<Target>()
+  readonly replies: Replies
+  readonly #it: AppOptions
+  readonly #debug: boolean
+  #quiescing = false
+
+  constructor (options: AppOptions) {
+    this.#it = options
+    this.#debug = options.config.log_level === 'debug'
+    this.replies = new Replies(options.gateway.version)
+    for (const operation of options.gateway.operations) this.#addOperation(operation)
+    this.#addProbes()
+  }
+
+  /** Refuses new requests from now on; those let in are still answered. */
+  quiesce (): void {
+    this.#quiescing = true
+  }
+
+  /** Answers a request. Never throws. */
+  readonly handle = (exchange: Exchange): void => {
+    if (this.#debug) this.#it.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
+    let turn: Turn = { exchange, framing: { length: 0, malformed: false }, cors: undefined }
+    try {
+      const framing = checkFraming(exchange.headers)
+      turn = { exchange, framing, cors: undefined }
+      const host = this.#checkHost(exchange, framing)
+      const match = this.router.find(exchange.path)
+      const cors = this.#checkOrigin(exchange, host, match)
+      if (cors !== undefined) turn = { exchange, framing, cors }
+      this.#dispatch(turn, match)
+    } catch (error) {
+      this.#fail(turn, error)
+    }
+  }
+
+  #dispatch (turn: Turn, match: Match<Target> | undefined): void {
+    const { exchange, framing } = turn
+    const { method, path } = exchange
+    if (match === undefined) throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
+    const { route: { allow, targets }, values } = match
+    if (method === 'OPTIONS') return this.#options(turn, allow)
+    const target = targets.get(method)
+    if (target === undefined) {
+      return this.replies.error(turn, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#mustClose(framing))
+    }
+    if (this.#quiescing && target.access !== 'probe') throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new requests')
+    if (target.access === 'key') this.#it.checkKey(exchange.headers)
+    const answered = target.run(turn, values)
+    answered?.catch((error: unknown) => { this.#fail(turn, error) })
+  }
+
+  /** @returns the Host header */
+  #checkHost ({ headers }: Exchange, { malformed }: Framing): string {
+    if (malformed !== false) throw new SkilletError('INVALID_PARAMETERS', malformed)
+    const host = headerOf(headers, 'host') ?? ''
+    if (!this.#it.hosts.has(host)) {
+      throw new SkilletError('FORBIDDEN', `"${host.slice(0, 256)}" is not a name of this server; add it to server.allowed_hosts if it is`)
+    }
+    return host
+  }
+
+  /** @returns what a page of an allowed origin needs; undefined where no page asks, or a foreign one reads */
+  #checkOrigin ({ headers, method }: Exchange, host: string, match: Match<Target> | undefined): string[] | undefined {
+    const origin = headerOf(headers, 'origin')
+    if (origin !== undefined && this.#it.origins.allows(origin, host)) return corsHeaders(origin)
+    const reads = (method === 'GET' || method === 'HEAD') && match?.route.targets.get(method)?.writes !== true
+    if (reads) return undefined
+    if (origin !== undefined) throw new SkilletError('FORBIDDEN', `Pages of the origin "${origin.slice(0, 256)}" may not do this; server.cors_origins names those that may`)
+    // Browsers send an Origin with every write; this is for one that left it out.
+    if (headerOf(headers, 'sec-fetch-site') === 'cross-site') throw new SkilletError('FORBIDDEN', 'Pages of other origins may not do this')
+    return undefined
+  }
+
+  #options (turn: Turn, allow: string): void {
+    const preflight = turn.cors !== undefined && headerOf(turn.exchange.headers, 'access-control-request-method') !== undefined
+    this.replies.empty(turn, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow) : [])], this.#mustClose(turn.framing))
+  }
+
+  #addOperation (operation: Operation): void {
+    const placement = placementOf(operation)
+    const serialize = compileSerializer(operation.output, this.#it.gateway.version)
+    this.router.add(placement.method, placement.path, {
+      writes: operation.effect === 'write',
+      access: 'key',
+      run: (turn, values) => this.#operate(operation, placement, serialize, turn, values)
+    })
+  }
+
+  /** Not async: what can be refused before the body is read is refused while the engine still holds the body. */
+  #operate (operation: Operation, placement: Placement, serialize: (value: unknown) => string, turn: Turn, values: readonly string[]): Promise<void> {
+    const { exchange, framing } = turn
+    const { config, gateway } = this.#it
+    const sendsBody = placement.method === 'POST' && (placement.body_fields.length > 0 || framing.length !== 0)
+    if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
+    const { body_bytes_max } = config.server
+    if (framing.length !== undefined && framing.length > body_bytes_max) throw tooLarge(body_bytes_max)
+    const url = readUrl(placement, values, exchange.query)
+    const invoke = async (input: JsonObject): Promise<void> => {
+      const output = await gateway.invoke(operation, input, new HttpCall(exchange))
+      this.replies.json(turn, serialize(output), this.#quiescing)
+    }
+    return sendsBody ? exchange.body(body_bytes_max).then(bytes => invoke(readBody(placement, bytes, url))) : invoke(url)
+  }
+
+  #addProbes (): void {
+    const probe = (path: string, isWell: (call: Call) => Promise<boolean>): void => {
+      this.router.add('GET', path, {
+        writes: false,
+        access: 'probe',
+        run: async turn => {
+          const well = await isWell(new HttpCall(turn.exchange))
+          this.replies.text(turn, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#quiescing)
+        }
+      })
+    }
+    probe('/livez', async () => true)
+    probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy')
+  }
+
+  #fail (turn: Turn, thrown: unknown): void {
+    if (thrown instanceof ClientGone) return
+    const error = SkilletError.from(thrown)
+    if (error.code === 'INTERNAL' && error.cause !== undefined) {
+      const { method, path } = turn.exchange
+      const { cause } = error
+      this.#it.log.error({ method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, 'a request met a fault')
+    }
+    this.replies.error(turn, error, undefined, error.kind === 'size' || this.#mustClose(turn.framing))
+  }
+
+  /** Whether a connection can't go on after a refusal: it is being closed, or too much or an unknown amount would be left to read. */
+  #mustClose ({ length, malformed }: Framing): boolean {
+    return this.#quiescing || malformed !== false || length === undefined || length > this.#it.config.server.body_bytes_max
+  }
+}
+
+/** The signal is only made when an operation waits for something. */
+class HttpCall implements Call {
+  readonly transport = 'http'
+  readonly #exchange: Exchange
+
+  constructor (exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  get signal (): AbortSignal {
+    return this.#exchange.signal
+  }
+}

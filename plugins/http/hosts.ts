@@ -1,0 +1,75 @@
+import { networkInterfaces } from 'node:os'
+
+/** Host headers seen and accepted, so that a browser's next request costs one look. Few: a server has few names. */
+const acceptedMax = 64
+/** How often the addresses of a wildcard are read anew, in milliseconds: machines join networks while they run. */
+const addresses_ms = 1_000
+
+/** Whether an address is only reached from this machine. */
+export function isLoopback (host: string): boolean {
+  const name = hostName(urlHost(host))
+  return name === 'localhost' || name === '[::1]' || (name !== undefined && /^127\.\d+\.\d+\.\d+$/.test(name))
+}
+
+/** Listens on every address. */
+export function isWildcard (host: string): boolean {
+  const name = hostName(urlHost(host))
+  return name === '0.0.0.0' || name === '[::]'
+}
+
+/** An address as it stands in a URL. */
+export function urlHost (host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+/**
+ * Knows which Host headers name this server, with any port (tunnels). A page that has its own name resolve to this
+ * machine (DNS rebinding) is told apart by them.
+ */
+export class OwnHosts {
+  readonly #names: Set<string>
+  readonly #wildcard: boolean
+  readonly #accepted = new Set<string>()
+  #addresses = new Set<string>()
+  #read_ms = Number.NEGATIVE_INFINITY
+
+  /** @throws Error naming an entry of `allowed` that is no host name */
+  constructor (host: string, allowed: readonly string[]) {
+    this.#names = new Set(['localhost', '127.0.0.1', '[::1]'])
+    this.#wildcard = isWildcard(host)
+    for (const name of [urlHost(host), ...allowed.map(urlHost)]) {
+      const canonical = hostName(name)
+      if (canonical === undefined) throw new Error(`"${name}" is not a host name; check server.host and server.allowed_hosts`)
+      this.#names.add(canonical)
+    }
+  }
+
+  /** Whether the value of a Host header names this server. */
+  has (header: string): boolean {
+    if (this.#accepted.has(header)) return true
+    const name = hostName(header)
+    if (name === undefined || !(this.#names.has(name) || (this.#wildcard && this.#isAddress(name)))) return false
+    if (this.#accepted.size < acceptedMax) this.#accepted.add(header)
+    return true
+  }
+
+  #isAddress (name: string): boolean {
+    const now = performance.now()
+    if (!this.#addresses.has(name) && now - this.#read_ms > addresses_ms) {
+      this.#read_ms = now
+      const found = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])
+      this.#addresses = new Set(found.map(({ address }) => hostName(urlHost(address)) ?? ''))
+    }
+    return this.#addresses.has(name)
+  }
+}
+
+/** The name in a Host header, canonical, without its port; undefined for what is none. */
+function hostName (header: string): string | undefined {
+  if (!/^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i.test(header)) return undefined
+  try {
+    return new URL(`http://${header}`).hostname
+  } catch {
+    return undefined
+  }
+}

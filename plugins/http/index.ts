@@ -1,0 +1,90 @@
+import { Type } from 'typebox'
+import { definePlugin, type Config, type Transport } from '../../kernel/index.ts'
+import { App } from './app.ts'
+import { chooseEngine } from './engine.ts'
+import { isLoopback, isWildcard, OwnHosts, urlHost } from './hosts.ts'
+import { keyCheck, requiredKey } from './key.ts'
+import { openApi } from './openapi.ts'
+import { Origins } from './origins.ts'
+import { addPages } from './pages.ts'
+import type { EngineName } from './server.ts'
+
+/** The HTTP server, as its plugin returns it. */
+export interface HttpTransport extends Transport {
+  /** Where it listens, such as `http://127.0.0.1:3000`; for a wildcard, the loopback address. */
+  readonly url: string
+  /** What serves. */
+  readonly engine: EngineName
+}
+
+/** How long replies on their way may take to go out when the server closes, in milliseconds. */
+const close_ms = 5_000
+
+/** The HTTP API: a fold over the kernel's table of operations. */
+export default definePlugin({
+  name: 'http',
+  slot: 'transport',
+  options: Type.Object({
+    engine: Type.Enum(['auto', 'uws', 'node'], { default: 'auto', description: 'uws: uWebSockets.js; node: node:http; auto: uWebSockets.js where it loads' })
+  }, { additionalProperties: false }),
+  async setup ({ config, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
+    const { host, port, auth_required, allowed_hosts, cors_origins } = config.server
+    refuseInsecure(config)
+    const app = new App({
+      config,
+      gateway,
+      hosts: new OwnHosts(host, allowed_hosts),
+      origins: new Origins(cors_origins, auth_required),
+      checkKey: keyCheck(requiredKey(auth_required, process.env)),
+      log
+    })
+    addPages(app, gateway.version)
+    const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
+    app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, false) } })
+
+    const engine = await chooseEngine(choice, log)
+    const server = await engine.listen({ host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, malformed: app.replies.malformed(), log })
+      .catch((error: unknown) => { throw new Error(`can't listen at ${address(host, port)}: ${reasonOf(error)}`, { cause: error }) })
+    scope.defer(async () => {
+      app.quiesce()
+      server.refuse()
+      let timer
+      await Promise.race([server.idle(), new Promise(resolve => { timer = setTimeout(resolve, close_ms) })])
+      clearTimeout(timer)
+      server.close()
+    })
+    const url = address(host, server.port)
+    log.info({ url, engine: engine.name }, `listening at ${url} (${engine.name})`)
+    return {
+      url,
+      engine: engine.name,
+      quiesce () {
+        app.quiesce()
+        server.refuse()
+      }
+    }
+  }
+})
+
+/** Where a transport listens; undefined for one that is not the HTTP server. */
+export function urlOf (transport: Transport): string | undefined {
+  return 'url' in transport && typeof transport.url === 'string' ? transport.url : undefined
+}
+
+function address (host: string, port: number): string {
+  const reachable = isWildcard(host) ? (host.includes(':') ? '::1' : '127.0.0.1') : host
+  return `http://${urlHost(reachable)}:${port}`
+}
+
+/** @throws Error when anybody on the network could run tools */
+function refuseInsecure ({ server: { host, auth_required, allow_insecure } }: Config): void {
+  if (auth_required || allow_insecure || isLoopback(host)) return
+  throw new Error(`server.host ${host} is reachable from other machines: set server.auth_required (with SERVICE_API_KEY), or server.allow_insecure if all of them may run tools`)
+}
+
+function reasonOf (error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE' || error.message.includes('EADDRINUSE')) return 'the port is in use; choose another with server.port'
+  return error.message
+}

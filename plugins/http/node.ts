@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type Server as NodeServer, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { messageOf } from '../../kernel/index.ts'
+import {
+  BodyBuffer, ClientGone, linger_ms, lingerBytesMax, Pending, tooLarge,
+  type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
+} from './server.ts'
+import { statusLine } from './status.ts'
+
+/** Where uWebSockets.js has no binary. Its time limits are those of uWebSockets.js, or near them. */
+export const nodeEngine: Engine = { name: 'node:http', listen }
+
+/** How long a request may take to arrive, a connection may be idle, and how often that is looked at, in milliseconds. */
+const times = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 10_000, connectionsCheckingInterval: 2_000 }
+
+async function listen (options: ListenOptions): Promise<Server> {
+  const { host, port, log } = options
+  const pending = new Pending()
+  // A missing Host is for the handler to refuse, in its own words.
+  const server = createServer({ ...times, requireHostHeader: false, insecureHTTPParser: false }, (request, response) => {
+    const exchange = new NodeExchange(request, response, pending)
+    try {
+      options.handler(exchange)
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'a request handler threw')
+      request.destroy()
+    }
+  })
+  server.on('clientError', (_error, socket) => { refuseMalformed(socket, options.malformed) })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  server.on('error', error => { log.error({ error: messageOf(error) }, 'the HTTP server has a fault') })
+  return {
+    port: portOf(server),
+    refuse () { server.close() },
+    idle: () => pending.idle(),
+    close () {
+      server.close()
+      server.closeAllConnections()
+    }
+  }
+}
+
+function portOf (server: NodeServer): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  return address.port
+}
+
+function refuseMalformed (socket: Duplex, { status, headers, body }: ListenOptions['malformed']): void {
+  if (!socket.writable || socket.destroyed) return
+  let head = `HTTP/1.1 ${statusLine(status)}\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
+  for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
+  socket.end(`${head}\r\n${body}`, () => { socket.destroy() })
+}
+
+class NodeExchange implements Exchange {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: HeaderBlock
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  #gone = false
+  #controller: AbortController | undefined
+  #onGone: (() => void) | undefined
+
+  constructor (request: IncomingMessage, response: ServerResponse, pending: Pending) {
+    this.#request = request
+    this.#response = response
+    pending.begin()
+    request.on('error', () => {}) // told by the response's close
+    response.on('error', () => {})
+    response.on('close', () => {
+      this.#gone = true
+      pending.end()
+      if (response.writableFinished) return
+      this.#onGone?.()
+      this.#controller?.abort()
+    })
+    const { url = '/' } = request
+    const mark = url.indexOf('?')
+    this.method = request.method ?? ''
+    this.path = mark === -1 ? url : url.slice(0, mark)
+    this.query = mark === -1 ? '' : url.slice(mark + 1)
+    this.headers = request.rawHeaders.map((text, i) => i % 2 === 0 ? text.toLowerCase() : text)
+  }
+
+  get remote_address (): string {
+    return this.#request.socket.remoteAddress ?? ''
+  }
+
+  get signal (): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#gone) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
+  body (bytesMax: number): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const request = this.#request
+      const body = new BodyBuffer(bytesMax)
+      this.#onGone = () => { reject(new ClientGone()) }
+      const take = (chunk: Buffer): void => {
+        if (body.add(chunk)) return
+        request.off('data', take)
+        reject(tooLarge(bytesMax))
+      }
+      request.on('data', take)
+      request.once('end', () => { resolve(body.bytes()) })
+    })
+  }
+
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close = false): void {
+    const response = this.#response
+    if (this.#gone || response.headersSent) return
+    if (close && !this.#request.complete) return this.#refuse(status, headers, body)
+    const block = [...headers]
+    if (close) block.push('Connection', 'close')
+    if (status !== 204 && status !== 304) block.push('Content-Length', String(Buffer.byteLength(body)))
+    response.writeHead(status, block)
+    response.end(this.method === 'HEAD' ? undefined : body)
+  }
+
+  /** Replies at once and goes on dropping what the client sends, for a while. */
+  #refuse (status: number, headers: HeaderBlock, body: string | Uint8Array): void {
+    const request = this.#request
+    let bytes = 0
+    const cut = (): void => { request.destroy() }
+    const timer = setTimeout(cut, linger_ms)
+    this.#response.once('close', () => { clearTimeout(timer) })
+    request.on('data', (chunk: Buffer) => { if ((bytes += chunk.length) > lingerBytesMax) cut() })
+    request.once('end', () => { this.#response.end() })
+    this.#response.writeHead(status, [...headers, 'Connection', 'close'])
+    this.#response.write(body)
+  }
+}

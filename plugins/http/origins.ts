@@ -1,0 +1,61 @@
+/** The methods, headers and answers that pages of other origins may use. */
+const requestHeaders = 'content-type, authorization, x-api-key, prefer, idempotency-key'
+const exposedHeaders = 'Location, Retry-After, Allow, WWW-Authenticate'
+const preflightAge_s = 600
+
+/** Decides which web pages may call. Without an Origin it is no page of another origin that calls. */
+export class Origins {
+  readonly #exact = new Set<string>()
+  readonly #local: boolean
+  readonly #any: boolean
+
+  /** @throws Error naming an entry that is no origin, or `*` without authentication */
+  constructor (entries: readonly string[], auth_required: boolean) {
+    this.#local = entries.includes('local')
+    this.#any = entries.includes('*')
+    if (this.#any && !auth_required) {
+      throw new Error('server.cors_origins may hold "*" only with server.auth_required: any web page could run tools otherwise')
+    }
+    for (const entry of entries) {
+      if (entry === 'local' || entry === '*') continue
+      const url = parse(entry)
+      if (url === undefined) throw new Error(`server.cors_origins: "${entry}" is no origin; write it such as "https://example.com", "local" or "*"`)
+      this.#exact.add(url.origin)
+    }
+  }
+
+  /** @param host the request's Host header, which was found to be this server's own */
+  allows (origin: string, host: string): boolean {
+    if (this.#any || this.#exact.has(origin)) return true
+    const url = parse(origin)
+    if (url === undefined) return false
+    // The server's own pages. The port counts: another server on this machine is another origin.
+    if (url.host === host.toLowerCase()) return true
+    return this.#local && (url.hostname === 'localhost' || url.hostname === '127.0.0.1' || url.hostname === '[::1]')
+  }
+}
+
+/** What lets a page of an allowed origin read a reply. */
+export function corsHeaders (origin: string): string[] {
+  return ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin', 'Access-Control-Expose-Headers', exposedHeaders]
+}
+
+export function preflightHeaders (methods: string): string[] {
+  return [
+    'Access-Control-Allow-Methods', methods,
+    'Access-Control-Allow-Headers', requestHeaders,
+    'Access-Control-Max-Age', String(preflightAge_s)
+  ]
+}
+
+/** An http(s) origin and nothing else: no path, no user. */
+function parse (origin: string): URL | undefined {
+  let url
+  try {
+    url = new URL(origin)
+  } catch {
+    return undefined
+  }
+  const whole = (url.protocol === 'http:' || url.protocol === 'https:') && url.origin === origin.toLowerCase()
+  return whole ? url : undefined
+}

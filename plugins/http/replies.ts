@@ -1,0 +1,59 @@
+import { SkilletError, type Version } from '../../kernel/index.ts'
+import type { Turn } from './app.ts'
+import { serializeError } from './serialize.ts'
+import type { HeaderBlock } from './server.ts'
+import { STATUS } from './status.ts'
+
+const common = ['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin']
+const json: HeaderBlock = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', ...common]
+const text: HeaderBlock = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...common]
+const bare: HeaderBlock = ['Cache-Control', 'no-store', ...common]
+
+/** Nothing is loaded from elsewhere; swagger-ui styles its elements in place and draws with data images. */
+const pagePolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const page: HeaderBlock = ['Content-Security-Policy', pagePolicy, 'Referrer-Policy', 'no-referrer', ...common]
+
+/** When to try again after a refusal that passes, in seconds. */
+const retryAfter_s = '1'
+
+/** Sends replies with the headers their kind needs, all but the rarest made beforehand. */
+export class Replies {
+  readonly #version: Version
+
+  constructor (version: Version) {
+    this.#version = version
+  }
+
+  json ({ exchange, cors }: Turn, body: string, close: boolean): void {
+    exchange.reply(200, cors === undefined ? json : [...json, ...cors], body, close)
+  }
+
+  text ({ exchange }: Turn, status: number, body: string, close: boolean): void {
+    exchange.reply(status, text, body, close)
+  }
+
+  empty ({ exchange, cors }: Turn, status: number, headers: HeaderBlock, close: boolean): void {
+    exchange.reply(status, [...bare, ...headers, ...(cors ?? [])], '', close)
+  }
+
+  /** A page or one of its assets; the browser keeps it, and asks whether it still holds. */
+  page ({ exchange }: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
+    const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
+    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '')
+    else exchange.reply(200, headers, body)
+  }
+
+  error ({ exchange, cors }: Pick<Turn, 'exchange' | 'cors'>, error: SkilletError, extra: HeaderBlock | undefined, close: boolean): void {
+    const status = STATUS[error.kind]
+    const headers = [...json, ...(extra ?? []), ...(cors ?? [])]
+    if (status === 429 || status === 503) headers.push('Retry-After', retryAfter_s)
+    if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="skillet"')
+    exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close)
+  }
+
+  /** What an engine answers to what it could not read as HTTP. */
+  malformed (): { status: number, headers: HeaderBlock, body: string } {
+    const error = new SkilletError('INVALID_PARAMETERS', 'The request is not well-formed HTTP/1.1, took too long to arrive, or has headers that are too large')
+    return { status: STATUS[error.kind], headers: json, body: serializeError(error.envelope(), this.#version) }
+  }
+}

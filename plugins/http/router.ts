@@ -1,0 +1,54 @@
+/** What stands at a path: a target for each method. */
+export interface Route<T> {
+  readonly path: string
+  readonly targets: Map<string, T>
+  /** For `Allow`: HEAD comes with GET, OPTIONS with everything. */
+  allow: string
+}
+
+export interface Match<T> {
+  route: Route<T>
+  /** The undecoded values of the path's placeholders, in order. */
+  values: readonly string[]
+}
+
+const none: readonly string[] = []
+
+/** Paths to targets. Segments are compared as sent; `{name}` stands for one segment that is not empty. */
+export class Router<T> {
+  readonly #fixed = new Map<string, Match<T>>()
+  readonly #open: { segments: readonly string[], route: Route<T> }[] = []
+
+  add (method: string, path: string, target: T): void {
+    let route = this.#fixed.get(path)?.route ?? this.#open.find(entry => entry.route.path === path)?.route
+    if (route === undefined) {
+      route = { path, targets: new Map(), allow: '' }
+      if (path.includes('{')) this.#open.push({ segments: path.split('/'), route })
+      else this.#fixed.set(path, { route, values: none })
+    }
+    if (route.targets.has(method)) throw new Error(`two routes for ${method} ${path}`)
+    route.targets.set(method, target)
+    if (method === 'GET') route.targets.set('HEAD', target)
+    route.allow = [...route.targets.keys(), 'OPTIONS'].join(', ')
+  }
+
+  find (path: string): Match<T> | undefined {
+    return this.#fixed.get(path) ?? this.#match(path)
+  }
+
+  #match (path: string): Match<T> | undefined {
+    const given = path.split('/')
+    for (const { segments, route } of this.#open) {
+      if (segments.length !== given.length) continue
+      const values: string[] = []
+      const fits = segments.every((segment, i) => {
+        const text = given[i] ?? ''
+        if (!segment.startsWith('{')) return segment === text
+        values.push(text)
+        return text !== ''
+      })
+      if (fits) return { route, values }
+    }
+    return undefined
+  }
+}

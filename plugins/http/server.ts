@@ -1,0 +1,134 @@
+import { SkilletError, type Logger } from '../../kernel/index.ts'
+
+/**
+ * What the plugin asks of an HTTP engine; uws.ts and node.ts provide it. An engine parses, frames and sends; it
+ * decides nothing about a request.
+ */
+
+/** Flat: name, value, name, value. Made once and shared; an engine adds Content-Length, Date and Connection itself. */
+export type HeaderBlock = readonly string[]
+
+/** One request, and the one reply to it. */
+export interface Exchange {
+  /** As sent: methods are case-sensitive. */
+  readonly method: string
+  /** As sent: not decoded, without the query. */
+  readonly path: string
+  /** As sent: not decoded, without the `?`; empty when there is none. */
+  readonly query: string
+  /** Lower-case names and values, flat, in the order sent, repeated ones included. */
+  readonly headers: HeaderBlock
+  readonly remote_address: string
+  /** Aborts when the client goes away before the reply. Made when first asked for. */
+  readonly signal: AbortSignal
+  /**
+   * Reads the body. It must be asked for before the handler returns: later its beginning may be lost.
+   * @throws SkilletError PAYLOAD_TOO_LARGE as soon as more than `bytesMax` came; ClientGone when the client left
+   */
+  body (bytesMax: number): Promise<Uint8Array>
+  /**
+   * Sends the reply: no body to HEAD, and nothing at all when the client is gone. Only the first call counts.
+   * @param close ends the connection after it; what the client still sends is read for a while and dropped, since
+   * closing on unread data can destroy the reply on its way
+   */
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close?: boolean): void
+}
+
+export interface ListenOptions {
+  host: string
+  /** 0 picks a free one. */
+  port: number
+  /** Called for each request; must not throw. */
+  handler: (exchange: Exchange) => void
+  /** The answer to what is not HTTP, where the engine lets us give one. */
+  malformed: { status: number, headers: HeaderBlock, body: string }
+  log: Logger
+}
+
+export interface Server {
+  readonly port: number
+  /** Accepts no more connections; open ones go on. */
+  refuse (): void
+  /** Resolves when no reply is owed or on its way. */
+  idle (): Promise<void>
+  /** Ends every connection. */
+  close (): void
+}
+
+export type EngineName = 'uWebSockets.js' | 'node:http'
+
+export interface Engine {
+  readonly name: EngineName
+  /** @throws Error naming host and port */
+  listen (options: ListenOptions): Promise<Server>
+}
+
+/** The client left before its request was whole. Nobody is there to be told. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}
+
+/** How long a client may go on sending a body that was refused, in milliseconds, and how much of it, in bytes. */
+export const linger_ms = 2_000
+export const lingerBytesMax = 16 * 1_048_576
+
+/** The value of a header; undefined when it was not sent. Of a repeated one, the first. */
+export function headerOf (headers: HeaderBlock, name: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1]
+  return undefined
+}
+
+/** Collects a body of bounded size. Grows by doubling, so that a body sent byte by byte costs what it weighs. */
+export class BodyBuffer {
+  readonly #bytesMax: number
+  #buffer: Buffer | undefined
+  #size = 0
+
+  constructor (bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  /** Copies the chunk: engines take its memory back. @returns false when it goes past the limit; all is dropped then */
+  add (chunk: Uint8Array): boolean {
+    const size = this.#size + chunk.byteLength
+    if (size > this.#bytesMax) {
+      this.#buffer = undefined
+      return false
+    }
+    if (this.#buffer === undefined) this.#buffer = Buffer.allocUnsafe(Math.max(size, 256))
+    else if (size > this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.min(Math.max(size, 2 * this.#buffer.length), this.#bytesMax))
+      this.#buffer.copy(grown, 0, 0, this.#size)
+      this.#buffer = grown
+    }
+    this.#buffer.set(chunk, this.#size)
+    this.#size = size
+    return true
+  }
+
+  bytes (): Uint8Array {
+    return this.#buffer?.subarray(0, this.#size) ?? new Uint8Array()
+  }
+}
+
+export function tooLarge (bytesMax: number): SkilletError {
+  return new SkilletError('PAYLOAD_TOO_LARGE', `body is larger than ${bytesMax} bytes, as server.body_bytes_max says`, { body_bytes_max: bytesMax })
+}
+
+/** Counts what is owed, for `Server.idle`. */
+export class Pending {
+  #count = 0
+  readonly #waiting: (() => void)[] = []
+
+  begin (): void {
+    this.#count++
+  }
+
+  end (): void {
+    if (--this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  idle (): Promise<void> {
+    return this.#count === 0 ? Promise.resolve() : new Promise(resolve => { this.#waiting.push(resolve) })
+  }
+}

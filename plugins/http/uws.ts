@@ -1,0 +1,270 @@
+import { createServer } from 'node:net'
+import { messageOf, type Logger } from '../../kernel/index.ts'
+import {
+  BodyBuffer, ClientGone, linger_ms, lingerBytesMax, Pending, tooLarge,
+  type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
+} from './server.ts'
+import { statusLine } from './status.ts'
+
+/** The part of uWebSockets.js that is used. Its own types lack `listen` with a host and options. */
+interface Uws {
+  App (): App
+  us_listen_socket_close (socket: ListenSocket): void
+  us_socket_local_port (socket: ListenSocket): number
+  LIBUS_LISTEN_EXCLUSIVE_PORT: number
+}
+interface ListenSocket { readonly brand?: 'us_listen_socket' }
+interface App {
+  any (pattern: string, handler: (response: Response, request: Request) => void): App
+  listen (host: string, port: number, options: number, done: (socket: ListenSocket | false) => void): App
+  close (): App
+}
+/** Valid only until the handler returns. */
+interface Request {
+  getCaseSensitiveMethod (): string
+  getUrl (): string
+  getQuery (): string | undefined
+  forEach (each: (name: string, value: string) => void): void
+}
+/** Valid until it was ended or aborted; any use after that throws. */
+interface Response {
+  writeStatus (status: string): Response
+  writeHeader (name: string, value: string): Response
+  write (chunk: string | Uint8Array): boolean
+  end (body?: string | Uint8Array, close?: boolean): Response
+  endWithoutBody (length?: number, close?: boolean): Response
+  tryEnd (chunk: Uint8Array, size: number): [ok: boolean, done: boolean]
+  getWriteOffset (): number
+  onWritable (handler: (offset: number) => boolean): Response
+  onAborted (handler: () => void): Response
+  onData (handler: (chunk: ArrayBuffer, last: boolean) => void): Response
+  cork (write: () => void): Response
+  close (): Response
+  getRemoteAddressAsText (): ArrayBuffer
+}
+
+/** Read by the addon when it is loaded; its default of 4 KiB is less than the cookies of a busy localhost. */
+const headersMax = { variable: 'UWS_HTTP_MAX_HEADERS_SIZE', bytes: '16384' }
+
+/** From this size on a body is sent as the client takes it, instead of being copied into the connection's buffer whole. */
+const streamedBytes = 65_536
+
+/** Loads the addon. @throws Error where there is no binary for this platform and Node */
+export async function loadUws (): Promise<Engine> {
+  const given = process.env[headersMax.variable]
+  process.env[headersMax.variable] ??= headersMax.bytes
+  try {
+    const uws: unknown = await import('uWebSockets.js')
+    return { name: 'uWebSockets.js', listen: options => listen(uws as Uws, options) } // declared above, since its own types are incomplete
+  } finally {
+    if (given === undefined) delete process.env[headersMax.variable]
+  }
+}
+
+async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): Promise<Server> {
+  const pending = new Pending()
+  const app = uws.App()
+  app.any('/*', (response, request) => {
+    // A throw from here would end the process, and one before `onAborted` is set does so later.
+    const exchange = new UwsExchange(response, request, pending)
+    try {
+      handler(exchange)
+    } catch (error) {
+      abandon(exchange, error, log)
+    }
+  })
+  // Without the option a second server could share the port (SO_REUSEPORT).
+  const socket = await new Promise<ListenSocket | false>(resolve => { app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve) })
+  if (socket === false) {
+    app.close()
+    throw new Error(await whyNot(host, port))
+  }
+  let accepting = true
+  return {
+    port: uws.us_socket_local_port(socket),
+    refuse () {
+      if (accepting) uws.us_listen_socket_close(socket)
+      accepting = false
+    },
+    idle: () => pending.idle(),
+    close () {
+      accepting = false
+      app.close()
+    }
+  }
+}
+
+function abandon (exchange: UwsExchange, error: unknown, log: Logger): void {
+  log.error({ error: messageOf(error) }, 'a request handler threw')
+  exchange.destroy()
+}
+
+/** uWebSockets.js does not say why it can't listen; node does, when asked for the same. */
+function whyNot (host: string, port: number): Promise<string> {
+  return new Promise(resolve => {
+    const probe = createServer()
+    probe.once('error', error => { resolve(messageOf(error)) })
+    probe.listen(port, host, () => { probe.close(() => { resolve('the address could not be bound') }) })
+  })
+}
+
+// One request is parsed at a time, so that one callback and one variable serve all: no closure per request.
+let collected: string[] = []
+function collect (name: string, value: string): void {
+  collected.push(name, value)
+}
+
+class UwsExchange implements Exchange {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: HeaderBlock
+  readonly #response: Response
+  readonly #pending: Pending
+  #gone = false
+  #replied = false
+  #controller: AbortController | undefined
+  /** Undefined until somebody wants the body. */
+  #receive: ((chunk: Uint8Array, last: boolean) => void) | undefined
+  #registered = false
+  #received = false
+  #onGone: (() => void) | undefined
+
+  constructor (response: Response, request: Request, pending: Pending) {
+    this.#response = response
+    this.#pending = pending
+    response.onAborted(() => { this.#leave() })
+    pending.begin()
+    this.method = request.getCaseSensitiveMethod()
+    this.path = request.getUrl()
+    this.query = request.getQuery() ?? ''
+    collected = []
+    request.forEach(collect)
+    this.headers = collected
+  }
+
+  get remote_address (): string {
+    return this.#gone ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString()
+  }
+
+  get signal (): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#gone) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
+  body (bytesMax: number): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const body = new BodyBuffer(bytesMax)
+      this.#onGone = () => { reject(new ClientGone()) }
+      this.#take((chunk, last) => {
+        if (!body.add(chunk)) {
+          this.#receive = undefined
+          reject(tooLarge(bytesMax))
+        } else if (last) resolve(body.bytes())
+      })
+    })
+  }
+
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close = false): void {
+    if (this.#gone || this.#replied) return
+    this.#replied = true
+    if (close && !this.#received && this.#expectsBody()) return this.#refuse(status, headers, body)
+    if (body.length >= streamedBytes && this.method !== 'HEAD') return this.#stream(status, headers, body, close)
+    this.#response.cork(() => {
+      this.#head(status, headers)
+      // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
+      if (status === 204 || status === 304) this.#response.endWithoutBody()
+      else if (this.method === 'HEAD') this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody()
+      else this.#response.end(body, close)
+    })
+    this.#finish()
+  }
+
+  destroy (): void {
+    if (!this.#gone && !this.#replied) this.#response.close()
+  }
+
+  #expectsBody (): boolean {
+    const { headers } = this
+    for (let i = 0; i < headers.length; i += 2) {
+      if (headers[i] === 'transfer-encoding' || (headers[i] === 'content-length' && headers[i + 1] !== '0')) return true
+    }
+    return false
+  }
+
+  #head (status: number, headers: HeaderBlock): void {
+    const response = this.#response
+    if (status !== 200) response.writeStatus(statusLine(status))
+    for (let i = 0; i < headers.length; i += 2) response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '')
+  }
+
+  /** Registers for the body once; later calls only change who takes it. */
+  #take (receive: (chunk: Uint8Array, last: boolean) => void): void {
+    this.#receive = receive
+    if (this.#registered) return
+    this.#registered = true
+    this.#response.onData((chunk, last) => {
+      this.#received = last
+      this.#receive?.(new Uint8Array(chunk), last)
+    })
+  }
+
+  /** Sends a body as fast as the client takes it; the rest waits here, uncopied. */
+  #stream (status: number, headers: HeaderBlock, body: string | Uint8Array, close: boolean): void {
+    const response = this.#response
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const advance = (offset: number): boolean => {
+      const [ok, done] = response.tryEnd(bytes.subarray(offset), bytes.length)
+      if (done) this.#finish()
+      return ok
+    }
+    response.cork(() => {
+      this.#head(status, headers)
+      if (close) response.writeHeader('Connection', 'close')
+      if (!advance(0)) response.onWritable(offset => advance(offset))
+    })
+  }
+
+  /**
+   * Replies at once and goes on dropping what the client sends. `end(…, true)` would close on unread data, and writes
+   * its header into the body of a reply that has begun. A client that sent its whole body sees the end of the reply;
+   * one that goes on is cut off.
+   */
+  #refuse (status: number, headers: HeaderBlock, body: string | Uint8Array): void {
+    const response = this.#response
+    let bytes = 0
+    const cut = (): void => { if (!this.#gone) response.close() }
+    const timer = setTimeout(cut, linger_ms)
+    this.#onGone = () => { clearTimeout(timer) }
+    this.#take((chunk, last) => {
+      bytes += chunk.byteLength
+      if (last) {
+        clearTimeout(timer)
+        response.cork(() => { response.end() })
+        this.#finish()
+      } else if (bytes > lingerBytesMax) cut()
+    })
+    response.cork(() => {
+      this.#head(status, headers)
+      response.writeHeader('Connection', 'close')
+      response.write(body)
+    })
+  }
+
+  #leave (): void {
+    if (this.#gone) return
+    this.#finish()
+    this.#onGone?.()
+    this.#controller?.abort()
+  }
+
+  /** Nothing may touch the response from here on. */
+  #finish (): void {
+    if (this.#gone) return
+    this.#gone = true
+    this.#pending.end()
+  }
+}
