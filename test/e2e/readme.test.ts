@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { settings } from '../../kernel/config-load.ts'
+import { makeHome, startServer } from '../support/program.ts'
+
+const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+const shell = promisify(execFile)
+
+t.test('the two commands stand at the top', async t => {
+  t.match(readme, /^# Skillet\n\n```sh\nnpm start .*\nnpm test .*\n```/)
+})
+
+t.test('every example of the API works as it stands, and answers in the shape that is shown', async t => {
+  const home = await makeHome()
+  const server = await startServer(home)
+  t.teardown(async () => {
+    await server.kill()
+    await home.remove()
+  })
+  const examples = [...readme.matchAll(/<!-- run -->\n```sh\n([\s\S]*?)```\n```json\n([\s\S]*?)```/g)]
+  t.ok(examples.length >= 5)
+  for (const [, command = '', answer = ''] of examples) {
+    const { stdout } = await shell('bash', ['-c', command.replaceAll('http://127.0.0.1:3000', server.url)])
+    const got = JSON.parse(stdout) as Record<string, unknown>
+    const shown = JSON.parse(answer) as Record<string, unknown>
+    t.same(shapeOf(got), shapeOf(shown), command)
+    if ('error' in shown) t.match(got, { error: { code: (shown['error'] as { code: string }).code } })
+    else t.notOk('error' in got, stdout)
+  }
+})
+
+t.test('the table of settings is what the schema says', async t => {
+  const table = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(readme)?.[1] ?? ''
+  const rows = settings.map(({ path, schema }) => `| \`${path.join('.')}\` | \`${JSON.stringify(schema.default)}\` | ${String(schema.description)} |`)
+  t.equal(table, ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n'), 'run `node scripts/readme.mjs` to renew it')
+})
+
+/** The fields at the top and their types. */
+function shapeOf (value: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, Array.isArray(inner) ? 'array' : typeof inner]))
+}

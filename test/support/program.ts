@@ -1,0 +1,101 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The Node that runs the built program: continuous integration names others. */
+export const node = process.env['SKILLET_TEST_NODE'] ?? process.execPath
+export const program = fileURLToPath(new URL('../../plugins/main.js', import.meta.url))
+
+/** A home of its own for a program under test: no configuration, data or skills of the person who runs the tests. */
+export interface Home {
+  folder: string
+  data_dir: string
+  skills: string
+  env: NodeJS.ProcessEnv
+  remove (): Promise<void>
+}
+
+export async function makeHome (): Promise<Home> {
+  const folder = await mkdtemp(join(tmpdir(), 'skillet-e2e-'))
+  const env: NodeJS.ProcessEnv = { ...process.env, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data') }
+  for (const name of Object.keys(env)) if (name.startsWith('SKILLET_') || name.startsWith('TAP') || name === 'NODE_OPTIONS' || name === 'SERVICE_API_KEY') delete env[name]
+  return { folder, data_dir: join(folder, 'data', 'skillet'), skills: join(folder, 'config', 'skillet', 'skills'), env, remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+export interface Ended { status: number | null, signal: NodeJS.Signals | null, stdout: string, stderr: string }
+
+export interface RunOptions {
+  cwd?: string
+  input?: string
+  env?: NodeJS.ProcessEnv
+  /** Called with the child once it runs. */
+  running?: (child: ChildProcess) => void
+}
+
+/** Runs one command of the built program to its end. */
+export async function skillet (home: Home, args: readonly string[], { cwd = home.folder, input, env = {}, running }: RunOptions = {}): Promise<Ended> {
+  const child = spawn(node, [program, ...args], { cwd, env: { ...home.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+  child.stdin.on('error', () => {}) // it may end without reading
+  child.stdin.end(input)
+  running?.(child)
+  await once(child, 'close')
+  return { status: child.exitCode, signal: child.signalCode, stdout, stderr }
+}
+
+export interface RunningServer {
+  url: string
+  pid: number
+  child: ChildProcess
+  stderr (): string
+  /** Resolves with its exit status. */
+  ended: Promise<number | null>
+  /** Stops it in order. */
+  stop (): Promise<number | null>
+  /** Ends it at once. */
+  kill (): Promise<void>
+}
+
+/** Starts `skillet serve` on a free port and waits until it is ready. @throws Error with its output, when it ends instead */
+export async function startServer (home: Home, args: readonly string[] = [], { cwd = home.folder, env = {} }: Pick<RunOptions, 'cwd' | 'env'> = {}): Promise<RunningServer> {
+  const child = spawn(node, [program, 'serve', '--port', '0', '--json', ...args], { cwd, env: { ...home.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
+  const ended = once(child, 'exit').then(() => child.exitCode)
+  const first = await Promise.race([once(child.stdout.setEncoding('utf8'), 'data'), ended])
+  if (!Array.isArray(first)) throw new Error(`the server ended with ${first}: ${stderr}`)
+  const { url, pid } = JSON.parse(String(first[0])) as { url: string, pid: number }
+  return {
+    url, pid, child, ended,
+    stderr: () => stderr,
+    async stop () {
+      child.kill('SIGTERM')
+      return await ended
+    },
+    async kill () {
+      child.kill('SIGKILL')
+      await ended
+    }
+  }
+}
+
+export interface Answer { status: number, headers: Headers, body: Record<string, unknown> }
+
+/** Calls the API with JSON, or with a body as it is. */
+export async function request (url: string, path: string, body?: unknown, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, {
+    ...(body !== undefined && { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    ...init
+  })
+  return { status: response.status, headers: response.headers, body: await response.json() as Record<string, unknown> }
+}
+
+export function execute (url: string, skill_name: string, tool_name: string, parameters: object = {}, more: object = {}): Promise<Answer> {
+  return request(url, '/api/execute', { skill_name, tool_name, parameters, ...more })
+}
