@@ -18,7 +18,7 @@ t.test('list shows every skill, for people and for programs, and names the broke
   const { skills, total } = JSON.parse((await skillet(home, ['list', '--json'])).stdout) as { skills: { name: string }[], total: number }
   t.equal(total, skills.length)
   const bare = await skillet(home, ['list', '--json', '--no-bundled-skills'])
-  t.same((JSON.parse(bare.stdout) as typeof t.context & { skills: { name: string }[] }).skills.map(({ name }) => name), ['command', 'temper'])
+  t.same((JSON.parse(bare.stdout) as { skills: { name: string }[] }).skills.map(({ name }) => name), ['command', 'temper'])
 })
 
 t.test('run prints the output, and takes parameters in three ways', async t => {
