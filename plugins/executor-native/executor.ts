@@ -10,9 +10,6 @@ import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.
 
 /** How long runs may take to end when the executor closes, before their helpers are ended with them. */
 const close_ms = 4_000
-/** How long a helper may take to start a command, or to end one: one that takes longer is taken for dead. */
-const answer_ms = 15_000
-
 interface Options {
   /** Commands that run at once. */
   processes: number
@@ -20,6 +17,8 @@ interface Options {
   /** Where commands run that name no directory. Absolute. */
   directory: string
   outputBytesMax: number
+  /** How long a helper may take to start a command, or to end one; one that takes longer is taken for dead. */
+  answer_ms: number
   log: Logger
   health: PluginContext['health']
 }
@@ -182,8 +181,9 @@ export class NativeExecutor implements Executor {
   }
 
   #expectAnswer (helper: HelperProcess): NodeJS.Timeout {
+    const { answer_ms, log } = this.#options
     return setTimeout(() => {
-      this.#options.log.error({ pid: helper.pid }, `a helper process did not answer for ${answer_ms} ms and is ended`)
+      log.error({ pid: helper.pid }, `a helper process did not answer for ${answer_ms} ms and is ended`)
       helper.kill()
     }, answer_ms)
   }

@@ -56,7 +56,7 @@ export class HelperProcess {
       child.once('close', (code, signal) => { resolve(this.#ended(signal ?? `exit code ${code}`)) })
       if (child.pid === undefined) child.once('error', error => { resolve(this.#ended(error.message)) })
     })
-    this.#rest()
+    this.#hold(false)
   }
 
   /** Id of its process. */
@@ -81,7 +81,7 @@ export class HelperProcess {
   run (request: Omit<RunMessage, 'type' | 'id' | 'stdin'>, stdin: string | undefined, listener: Listener): number {
     const id = ++this.#lastId
     this.#runs.set(id, { listener, pid: undefined })
-    if (this.#runs.size === 1) this.#channel.ref()
+    if (this.#runs.size === 1) this.#hold(true)
     this.#tell({ type: 'run', id, ...request, stdin: stdin !== undefined }, stdin === undefined ? nothing : Buffer.from(stdin))
     return id
   }
@@ -101,7 +101,7 @@ export class HelperProcess {
   async close (): Promise<void> {
     this.#closing = true
     this.#usable = false
-    this.#process.ref()
+    this.#hold(true)
     this.#channel.end()
     const timer = setTimeout(() => { this.kill() }, end_ms)
     await this.gone
@@ -131,18 +131,20 @@ export class HelperProcess {
       case 'refused':
       case 'ended':
         this.#runs.delete(message.id)
-        if (this.#runs.size === 0) this.#rest()
+        if (this.#runs.size === 0) this.#hold(false)
         break
       default: message satisfies never
     }
     run.listener(message, payload)
   }
 
-  /** Lets the server's process end, as long as nothing runs. */
-  #rest (): void {
-    this.#process.unref()
-    this.#channel.unref()
-    if (this.#process.stderr instanceof Socket) this.#process.stderr.unref()
+  /** Keeps the server's process alive, until all runs have ended or the helper's death is known; or lets it end. */
+  #hold (alive: boolean): void {
+    const { stderr } = this.#process
+    for (const handle of [this.#process, this.#channel, ...(stderr instanceof Socket ? [stderr] : [])]) {
+      if (alive) handle.ref()
+      else handle.unref()
+    }
   }
 
   #ended (how: string): string | undefined {

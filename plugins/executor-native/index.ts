@@ -2,6 +2,9 @@ import { Type } from 'typebox'
 import { definePlugin, processesOf } from '../../kernel/index.ts'
 import { NativeExecutor } from './executor.ts'
 
+/** Many times what a busy machine needs to start a process. */
+const answer_ms = 15_000
+
 /** Runs native skills: commands, as argument vectors, each in a process group of its own. */
 export default definePlugin({
   name: 'executor-native',
@@ -11,7 +14,7 @@ export default definePlugin({
   }, { additionalProperties: false }),
   setup ({ config, scope, log, health }, { helpers }) {
     const executor = new NativeExecutor({
-      processes: processesOf(config), helpers, directory: process.cwd(), outputBytesMax: config.execution.output_bytes_max, log, health
+      processes: processesOf(config), helpers, directory: process.cwd(), outputBytesMax: config.execution.output_bytes_max, answer_ms, log, health
     })
     scope.defer(() => executor.close())
     return executor

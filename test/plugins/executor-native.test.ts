@@ -1,15 +1,19 @@
-import { parseCommand, type JsonObject, type ParameterDescriptor } from '../../kernel/index.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import * as fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { silentLogger, type Executor, type JsonObject } from '../../kernel/index.ts'
+import { NativeExecutor } from '../../plugins/executor-native/executor.ts'
 import native from '../../plugins/executor-native/index.ts'
-import { testExecutor, type Call } from '../conformance/executor.ts'
-import { openPlugin } from '../support/open-plugin.ts'
-import { callOf } from '../support/skill.ts'
+import { testExecutor } from '../conformance/executor.ts'
+import { commandCall, runCall, shellCall } from '../support/native.ts'
+import { openPlugin, type Opened } from '../support/open-plugin.ts'
+import { gone, numbersIn, runs } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
-/** A call of a command whose placeholders are these parameters, all of them allowed to begin with a dash. */
-function call (command: string[], parameters: JsonObject = {}, more: { stdin?: string, cwd?: string, env?: string[] } = {}): Call {
-  const { env = [], ...spec } = more
-  const descriptors = Object.keys(parameters).map((name): ParameterDescriptor => ({ name, type: 'string', description: name, required: true, allow_dash: true }))
-  return callOf('native', { name: 'tool', command: parseCommand({ command, ...spec }, descriptors) }, parameters, { permissions: { network: false, write: [], env } })
-}
+const hang = commandCall(['sleep', '100000'])
 
 testExecutor('executor-native', {
   async open (config) {
@@ -18,12 +22,224 @@ testExecutor('executor-native', {
   },
   isolation: 'process',
   calls: {
-    echo: text => call(['printf', '%s', '{{text}}'], { text }),
-    fail: message => call(['sh', '-c', 'printf "first line\\n%s\\n" "$1" >&2; exit 3', 'sh', '{{message}}'], { message }),
-    sleep: ms => call(['sh', '-c', 'sleep "$1"; printf slept', 'sh', '{{seconds}}'], { seconds: `${ms / 1000}` }),
-    hang: () => call(['sleep', '100000']),
-    output: bytes => call(['sh', '-c', 'head -c "$1" /dev/zero | tr "\\0" x', 'sh', '{{bytes}}'], { bytes: `${bytes}` }),
-    append: (file, text) => call(['sh', '-c', 'printf %s "$1" >> "$2"', 'sh', '{{text}}', '{{file}}'], { text, file })
+    echo: text => commandCall(['printf', '%s', '{{text}}'], { text }),
+    fail: message => shellCall('printf "first line\\n%s\\n" "$1" >&2; exit 3', message),
+    sleep: ms => shellCall('sleep "$1"; printf slept', `${ms / 1000}`),
+    hang: () => hang,
+    output: bytes => shellCall('head -c "$1" /dev/zero | tr "\\0" x', `${bytes}`),
+    append: (file, text) => shellCall('printf %s "$1" >> "$2"', text, file)
   },
-  concurrency: { config: { execution: { processes: 3 } }, limit: 3, hang: call(['sleep', '100000']) }
+  concurrency: { config: { execution: { processes: 3 } }, limit: 3, hang }
+})
+
+const program = fileURLToPath(new URL('../support/native-main.js', import.meta.url))
+
+/** An executor for one test. */
+async function open (t: Test, config: JsonObject = {}): Promise<Opened<Executor>> {
+  const opened = await openPlugin(native, { config })
+  t.teardown(opened.close)
+  return opened
+}
+
+t.test('arguments arrive byte for byte, one each, whatever they hold', async t => {
+  t.setTimeout(120_000)
+  const { service: executor } = await open(t)
+  const nasty = fc.constantFrom('$(id)', '`id`', '"', "'", '\\', '\n', '\r\n', ' ', '*', '~', '-', '--', '-n', '%s', '\\0', ';', '|&', '${HOME}', '!!', '', '漢', '🙂', 'e\u0301', '\u202e')
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.array(nasty, { maxLength: 6 }).map(parts => parts.join(''))).filter(text => !text.includes('\0'))
+  await fc.assert(fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 8 }), text, async (args, part) => {
+    const call = commandCall(['printf', '%s\\0', '{{...args}}', 'before {{part}} after'], { args, part })
+    const outcome = await runCall(executor, call)
+    t.equal(outcome.status, 'success')
+    t.same(outcome.output.split('\0'), [...args, `before ${part} after`, ''])
+  }), { numRuns: 300 })
+})
+
+t.test('output is UTF-8 across the borders of writes; other bytes become U+FFFD', async t => {
+  const { service: executor } = await open(t)
+  const split = shellCall('for byte in 360 237 231 202 342 202 254; do printf "\\\\$byte" | cat; done')
+  t.match(await runCall(executor, split), { status: 'success', output: '🙂€' })
+  t.match(await runCall(executor, shellCall('printf "a\\377b\\342\\202"')), { status: 'success', output: 'a\ufffdb\ufffd' })
+})
+
+t.test('standard input is what the tool declares, or empty', async t => {
+  const { service: executor } = await open(t)
+  const text = 'ünï\n\0'.repeat(100_000)
+  t.equal((await runCall(executor, commandCall(['cat'], { text }, { stdin: '{{text}}' }))).output, text)
+  t.match(await runCall(executor, commandCall(['cat'])), { status: 'success', output: '' }, 'at its end from the beginning')
+  t.match(await runCall(executor, commandCall(['true'], { text }, { stdin: '{{text}}' })), { status: 'success' }, 'need not be read')
+})
+
+t.test('a command gets the least of the environment, and what its skill declares', async t => {
+  const { PATH = '' } = process.env
+  const least = { PATH, LANG: 'C.UTF-8', LC_TIME: 'C', TZ: 'UTC', TMPDIR: '/tmp' }
+  const server = { ...least, HOME: '/home/somebody', SECRET: 'x', DECLARED: 'a\nb', LD_DEBUG_OUTPUT: '/nowhere', NODE_ENV: 'test' }
+  // The test runner hands its own variables down to every process; `env -i` drops them.
+  const assignments = Object.entries(server).map(([name, value]) => `${name}=${value}`)
+  const main = spawn('env', ['-i', ...assignments, process.execPath, program, 'environment'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines = (await main.stdout.setEncoding('utf8').toArray()).join('').split('\n\0')
+  const [plain, declared, descriptors] = lines.map(line => Object.fromEntries(line.split('\0').filter(entry => entry !== '').map(entry => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)])))
+  t.same(plain, least)
+  t.same(declared, { ...least, DECLARED: 'a\nb', HOME: '/home/somebody' })
+  // Higher ones, that whoever started the tests left open, are everybody's.
+  const low = Object.keys(descriptors ?? {}).filter(descriptor => Number(descriptor) < 16).toSorted()
+  if (process.platform === 'linux') t.same(low, ['0', '1', '2'], 'nor does it inherit descriptors')
+})
+
+t.test('the working directory is the server\'s, or the tool\'s; a program with a slash is found from the skill\'s folder', async t => {
+  const { service: executor } = await open(t)
+  const folder = t.testdir({ 'where.sh': '#!/bin/sh\npwd -P\n' })
+  await chmod(`${folder}/where.sh`, 0o755)
+  const where = async (cwd?: string): Promise<string> =>
+    (await runCall(executor, commandCall(['./where.sh'], {}, { directory: folder, ...(cwd !== undefined && { cwd }) }))).output
+  t.equal(await where(), `${process.cwd()}\n`)
+  t.equal(await where('/'), '/\n')
+})
+
+t.test('failures say what happened', async t => {
+  const { service: executor } = await open(t)
+  const folder = t.testdir({ plain: 'text', script: '#!/nowhere/interpreter\n' })
+  await chmod(`${folder}/script`, 0o755)
+  const failure = async (call: Parameters<typeof runCall>[1]): Promise<{ message: string, details: JsonObject, started: number }> => {
+    const outcome = await runCall(executor, call)
+    if (outcome.status !== 'failed') throw new Error(`it ended as ${outcome.status}`)
+    return { ...outcome.error, started: outcome.started.length }
+  }
+  t.match(await failure(commandCall(['no-such-command-anywhere', 'x'])), { message: /"no-such-command-anywhere" was not found/, details: { exit_code: 127 }, started: 0 })
+  t.match(await failure(commandCall(['/nowhere/at/all'])), { message: /"\/nowhere\/at\/all" was not found/, details: { exit_code: 127 } })
+  t.match(await failure(commandCall([`${folder}/script`])), { message: /interpreter of ".*script"/, details: { exit_code: 127 } })
+  t.match(await failure(commandCall([folder])), { message: /can't be executed \(EACCES\)/, details: { exit_code: 126 } })
+  t.match(await failure(commandCall([`${folder}/plain`])), { message: /can't be executed \(EACCES\)/, details: { exit_code: 126 } })
+  t.match(await failure(commandCall(['true'], {}, { cwd: '/nowhere' })), { message: /working directory "\/nowhere" is missing/, details: { cwd: '/nowhere' } })
+  t.match(await failure(commandCall(['true'], {}, { cwd: `${folder}/plain` })), { message: /working directory ".*plain"/ })
+  t.match(await failure(shellCall('printf kept; kill -KILL $$')), { message: 'subject:tool was ended by SIGKILL', details: { exit_code: 137, signal: 'SIGKILL' }, started: 1 })
+  t.same(await failure(shellCall('echo first >&2; printf "\\033[31mlast\\r\\n\\n" >&2; exit 128')), {
+    message: 'subject:tool exited with code 128: [31mlast', details: { exit_code: 128, stderr: 'first\n\u001b[31mlast\r\n\n' }, started: 1
+  })
+  const { message, details } = await failure(shellCall('for i in $(seq 2000); do echo "€ $i" >&2; done; exit 1'))
+  t.equal(message, 'subject:tool exited with code 1: € 2000')
+  const stderr = String(details['stderr'])
+  t.ok(Buffer.byteLength(stderr) <= 4096 && Buffer.byteLength(stderr) > 4090 && stderr.endsWith('€ 2000\n') && !stderr.includes('\ufffd'), 'the last 4 KiB of standard error, from a whole character on')
+})
+
+t.test('parameters that can\'t be run are refused before there is a run', async t => {
+  const { service: executor } = await open(t)
+  const { tool } = commandCall(['printf', '{{text}}'], { text: 'x' })
+  t.throws(() => executor.check?.(tool, { text: 'a\0b' }), { code: 'INVALID_PARAMETERS', message: /parameters\/text .*NUL/ })
+  t.doesNotThrow(() => executor.check?.(tool, { text: 'fine' }))
+})
+
+/** A script that writes the ids of the helper, itself and a grandchild to $1; both ignore SIGTERM and hold the output open. */
+const stubborn = 'trap "" TERM; sh -c \'trap "" TERM; sleep 100000; :\' & echo "$PPID $$ $!" > "$1"; printf "so far"; '
+
+t.test('a timeout ends the whole group, whatever it ignores, and keeps the output so far', async t => {
+  const { service: executor } = await open(t)
+  const file = `${t.testdir()}/pids`
+  const outcome = await runCall(executor, shellCall(`${stubborn} wait`, file), 1500)
+  t.match(outcome, { status: 'timeout', output: 'so far', output_truncated: false })
+  const [, ...pids] = await numbersIn(file, 3)
+  await gone(pids)
+})
+
+t.test('cancelling ends the whole group, and keeps the output so far', async t => {
+  const { service: executor } = await open(t)
+  const file = `${t.testdir()}/pids`
+  const abort = new AbortController()
+  const outcome = runCall(executor, shellCall(`${stubborn} echo >> "$1"; wait`, file), 60_000, abort)
+  await until(async () => (await readFile(file, 'utf8').catch(() => '')).endsWith('\n\n'))
+  abort.abort()
+  t.match(await outcome, { status: 'cancelled', output: 'so far' })
+  const [, ...pids] = await numbersIn(file, 3)
+  await gone(pids)
+})
+
+t.test('a tool that heeds SIGTERM may tidy up', async t => {
+  const { service: executor } = await open(t)
+  const outcome = await runCall(executor, shellCall('trap "printf tidy; exit" TERM; printf "begun "; while :; do sleep 0.01; done'), 500)
+  t.match(outcome, { status: 'timeout', output: 'begun tidy' })
+})
+
+t.test('a command that exits is done, although what it left behind holds its output open; that is ended too', async t => {
+  const { service: executor } = await open(t)
+  const file = `${t.testdir()}/pids`
+  t.match(await runCall(executor, shellCall(stubborn, file)), { status: 'success', output: 'so far' })
+  const [, ...pids] = await numbersIn(file, 3)
+  await gone(pids)
+  // With nothing held open, too.
+  t.match(await runCall(executor, shellCall('sleep 100000 > /dev/null 2>&1 & echo $! > "$1"', file)), { status: 'success' })
+  await gone(await numbersIn(file, 1))
+})
+
+t.test('a helper that dies takes its runs with it, and no others', async t => {
+  const { service: executor, degraded } = await open(t)
+  const file = `${t.testdir()}/pids`
+  const lost = runCall(executor, shellCall(`${stubborn} wait`, file))
+  const [helper = 0, ...pids] = await numbersIn(file, 3)
+  process.kill(helper, 'SIGKILL')
+  const outcome = await lost
+  t.equal(outcome.status, 'failed')
+  if (outcome.status === 'failed') t.equal(outcome.error.message, 'subject:tool was ended: the helper process that ran it died (SIGKILL)')
+  await gone([helper, ...pids])
+  await until(() => degraded() !== undefined)
+  t.match(degraded(), /helper process died: SIGKILL/)
+  const next = await runCall(executor, shellCall('echo $PPID'))
+  t.equal(next.status, 'success')
+  t.not(Number(next.output), helper)
+  t.equal(degraded(), undefined, 'well again')
+})
+
+t.test('a helper that does not answer is ended, and replaced', async t => {
+  const executor = new NativeExecutor({
+    processes: 2, helpers: 1, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger, health: { degrade () {}, recover () {} }
+  })
+  t.teardown(() => executor.close())
+  const helper = Number((await runCall(executor, shellCall('echo $PPID'))).output)
+  process.kill(helper, 'SIGSTOP')
+  t.match(await runCall(executor, shellCall('echo never')), { status: 'failed', started: [], error: { message: /helper process/ } })
+  await gone([helper])
+  t.match(await runCall(executor, shellCall('echo well')), { status: 'success', output: 'well\n' })
+})
+
+t.test('several helpers share the runs', async t => {
+  const { service: executor } = await open(t, { plugin: { 'executor-native': { helpers: 2 } } })
+  const folder = t.testdir()
+  const meet = (i: number): ReturnType<typeof runCall> => runCall(executor, shellCall('touch "$1/$2"; until [ -e "$1/0" ] && [ -e "$1/1" ]; do sleep 0.01; done; echo $PPID', folder, `${i}`))
+  const [one, other] = await Promise.all([meet(0), meet(1)])
+  t.match([one, other], [{ status: 'success' }, { status: 'success' }])
+  t.not(one.output, other.output)
+})
+
+t.test('closing ends what runs, and the helper', async t => {
+  const { service: executor, close } = await open(t)
+  const file = `${t.testdir()}/pids`
+  const active = runCall(executor, shellCall(`${stubborn} wait`, file))
+  const pids = await numbersIn(file, 3)
+  await close()
+  t.equal((await active).status, 'cancelled')
+  for (const pid of pids) t.notOk(await runs(pid))
+})
+
+t.test('when the server is killed, the helper ends all that it started, and itself', async t => {
+  const file = `${t.testdir()}/pids`
+  const main = spawn(process.execPath, [program, 'hang', file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const ended = once(main, 'exit')
+  const pids = await numbersIn(file, 3)
+  for (const pid of pids) t.ok(await runs(pid))
+  main.kill('SIGKILL')
+  await ended
+  await gone(pids)
+})
+
+t.test('an idle helper does not keep its server alive', async t => {
+  const main = spawn(process.execPath, [program, 'once'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const output = main.stdout.setEncoding('utf8').toArray()
+  const [code] = await once(main, 'exit')
+  t.equal(code, 0)
+  t.equal((await output).join(''), 'done')
+})
+
+t.test('a signal to the whole terminal is the server\'s to answer', async t => {
+  const { service: executor } = await open(t)
+  const helper = Number((await runCall(executor, shellCall('echo $PPID'))).output)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(helper, signal)
+  t.equal(Number((await runCall(executor, shellCall('echo $PPID'))).output), helper)
 })

@@ -1,0 +1,81 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { Head, Tail } from '../../plugins/executor-native/capture.ts'
+import { textOf } from '../../plugins/executor-native/outcome.ts'
+import { createDecoder, encode, type ToHelper } from '../../plugins/executor-native/protocol.ts'
+import { whyRefused } from '../../plugins/executor-native/refusal.ts'
+
+const bytes = fc.uint8Array({ maxLength: 300 }).map(array => Buffer.from(array))
+const chunks = fc.array(bytes, { maxLength: 12 })
+
+/** Cuts bytes into chunks of these lengths, over and over. */
+function cut (whole: Buffer, lengths: readonly number[]): Buffer[] {
+  const parts: Buffer[] = []
+  for (let at = 0, i = 0; at < whole.length; i++) {
+    const length = lengths[i % lengths.length] ?? 1
+    parts.push(whole.subarray(at, at + length))
+    at += length
+  }
+  return parts
+}
+
+t.test('messages and payloads arrive whole and in order, however the pipe cuts them', async t => {
+  const message: fc.Arbitrary<ToHelper> = fc.oneof(
+    fc.record({ type: fc.constant('stop' as const), id: fc.nat() }),
+    fc.record({
+      type: fc.constant('run' as const), id: fc.nat(), program: fc.string({ unit: 'binary' }), args: fc.array(fc.string({ unit: 'binary' })), cwd: fc.string(),
+      env: fc.constant({ A: 'b' }), stdin: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat()
+    })
+  )
+  fc.assert(fc.property(fc.array(fc.tuple(message, bytes)), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (sent, lengths) => {
+    const received: [ToHelper, Buffer][] = []
+    const decode = createDecoder<ToHelper>((message, payload) => { received.push([message, Buffer.from(payload)]) })
+    for (const chunk of cut(Buffer.concat(sent.map(([message, payload]) => encode(message, payload))), lengths)) decode(chunk)
+    t.same(received, sent)
+  }))
+  t.throws(() => { createDecoder(() => {})(Buffer.alloc(8, 0xff)) }, /out of step/)
+})
+
+t.test('the beginning and the end of a stream are kept, within their bounds', async t => {
+  fc.assert(fc.property(chunks, fc.integer({ min: 1, max: 1000 }), (parts, max) => {
+    const whole = Buffer.concat(parts)
+    const head = new Head(max)
+    const tail = new Tail(max)
+    for (const part of parts) {
+      head.add(part)
+      tail.add(part)
+    }
+    t.ok(head.kept.equals(whole.subarray(0, max)))
+    t.equal(head.bytes, whole.length)
+    t.equal(tail.bytes, whole.length)
+  }))
+  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), fc.integer({ min: 4, max: 100 }), (text, lengths, max) => {
+    const tail = new Tail(max)
+    for (const part of cut(Buffer.from(text), lengths)) tail.add(part)
+    t.ok(text.endsWith(tail.text), 'whole characters of the end')
+    t.ok(Buffer.byteLength(tail.text) > Math.min(max, Buffer.byteLength(text)) - 4 || tail.text === text, 'as many as fit')
+  }))
+})
+
+t.test('text of what was kept never holds half a character, nor more bytes than are allowed', async t => {
+  fc.assert(fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }), fc.integer({ min: 1, max: 50 }), (text, max) => {
+    const whole = Buffer.from(text)
+    const { output, output_truncated } = textOf(whole.subarray(0, max), whole.length, max)
+    t.equal(output_truncated, whole.length > max)
+    if (output_truncated) {
+      const kept = output.slice(0, output.lastIndexOf('\n[output truncated: '))
+      t.ok(text.startsWith(kept) && Buffer.byteLength(kept) > max - 4 && Buffer.byteLength(kept) <= max)
+    } else t.equal(output, text)
+  }))
+  const { output, output_truncated } = textOf(Buffer.alloc(10, 0xff), 10, 10)
+  t.ok(output.startsWith('\ufffd'.repeat(3)) && !output.startsWith('\ufffd'.repeat(4)) && output_truncated, 'replacements count, too')
+})
+
+t.test('a system without room is told from a command that can\'t run', async t => {
+  const why = async (code: string): Promise<string> => await whyRefused(Object.assign(new Error(code), { code }), { program: 'x', cwd: '/', env: {} })
+  t.equal(await why('EAGAIN'), 'resources')
+  t.equal(await why('EMFILE'), 'resources')
+  t.equal(await why('E2BIG'), 'too_long')
+  t.equal(await why('ENOENT'), 'missing')
+  t.equal(await why('EACCES'), 'not_executable')
+})
