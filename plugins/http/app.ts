@@ -7,7 +7,7 @@ import { corsHeaders, preflightHeaders, type Origins } from './origins.ts'
 import { Replies } from './replies.ts'
 import { Router, type Match } from './router.ts'
 import { compileSerializer } from './serialize.ts'
-import { ClientGone, headerOf, tooLarge, type Exchange } from './server.ts'
+import { ClientGone, headerOf, tooLarge, type Close, type Exchange } from './server.ts'
 
 /** A request that was let in, and what its reply needs. */
 export interface Turn {
@@ -82,7 +82,7 @@ export class App {
     if (method === 'OPTIONS') return this.#options(turn, allow)
     const target = targets.get(method)
     if (target === undefined) {
-      return this.replies.error(turn, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#mustClose(framing))
+      return this.replies.error(turn, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#afterRefusal(framing))
     }
     if (this.#quiescing && target.access !== 'probe') throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new requests')
     if (target.access === 'key') this.#it.checkKey(exchange.headers)
@@ -114,7 +114,7 @@ export class App {
 
   #options (turn: Turn, allow: string): void {
     const preflight = turn.cors !== undefined && headerOf(turn.exchange.headers, 'access-control-request-method') !== undefined
-    this.replies.empty(turn, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow) : [])], this.#mustClose(turn.framing))
+    this.replies.empty(turn, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow) : [])], this.#afterRefusal(turn.framing))
   }
 
   #addOperation (operation: Operation): void {
@@ -138,7 +138,7 @@ export class App {
     const url = readUrl(placement, values, exchange.query)
     const invoke = async (input: JsonObject): Promise<void> => {
       const output = await gateway.invoke(operation, input, new HttpCall(exchange))
-      this.replies.json(turn, serialize(output), this.#quiescing)
+      this.replies.json(turn, serialize(output), this.#afterReply)
     }
     return sendsBody ? exchange.body(body_bytes_max).then(bytes => invoke(readBody(placement, bytes, url))) : invoke(url)
   }
@@ -150,7 +150,7 @@ export class App {
         access: 'probe',
         run: async turn => {
           const well = await isWell(new HttpCall(turn.exchange))
-          this.replies.text(turn, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#quiescing)
+          this.replies.text(turn, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#afterReply)
         }
       })
     }
@@ -166,12 +166,17 @@ export class App {
       const { cause } = error
       this.#it.log.error({ method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, 'a request met a fault')
     }
-    this.replies.error(turn, error, undefined, error.kind === 'size' || this.#mustClose(turn.framing))
+    this.replies.error(turn, error, undefined, error.kind === 'size' ? 'linger' : this.#afterRefusal(turn.framing))
   }
 
-  /** Whether a connection can't go on after a refusal: it is being closed, or too much or an unknown amount would be left to read. */
-  #mustClose ({ length, malformed }: Framing): boolean {
-    return this.#quiescing || malformed !== false || length === undefined || length > this.#it.config.server.body_bytes_max
+  /** Whether a connection can go on after a refusal: not when the server stops, nor when too much, or nobody knows how much, is left to read. */
+  #afterRefusal ({ length, malformed }: Framing): Close {
+    if (malformed !== false) return 'now'
+    return length === undefined || length > this.#it.config.server.body_bytes_max ? 'linger' : this.#afterReply
+  }
+
+  get #afterReply (): Close {
+    return this.#quiescing ? 'linger' : 'keep'
   }
 }
 

@@ -40,7 +40,7 @@ export default definePlugin({
     })
     addPages(app, gateway.version)
     const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
-    app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, false) } })
+    app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, 'keep') } })
 
     const engine = await chooseEngine(choice, log)
     const server = await engine.listen({ host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, malformed: app.replies.malformed(), log })

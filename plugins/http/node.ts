@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { messageOf } from '../../kernel/index.ts'
 import {
   BodyBuffer, ClientGone, linger_ms, lingerBytesMax, Pending, tooLarge,
-  type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
+  type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
 } from './server.ts'
 import { statusLine } from './status.ts'
 
@@ -118,12 +118,12 @@ class NodeExchange implements Exchange {
     })
   }
 
-  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close = false): void {
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep'): void {
     const response = this.#response
     if (this.#gone || response.headersSent) return
-    if (close && !this.#request.complete) return this.#refuse(status, headers, body)
+    if (close === 'linger' && !this.#request.complete) return this.#refuse(status, headers, body)
     const block = [...headers]
-    if (close) block.push('Connection', 'close')
+    if (close !== 'keep') block.push('Connection', 'close')
     if (status !== 204 && status !== 304) block.push('Content-Length', String(Buffer.byteLength(body)))
     response.writeHead(status, block)
     response.end(this.method === 'HEAD' ? undefined : body)

@@ -117,6 +117,7 @@ function errorResponses ({ errors }: Operation, { method }: Placement, auth_requ
     content: {
       'application/json': {
         schema: {
+          type: 'object',
           allOf: [{ $ref: '#/components/schemas/Error' }],
           properties: { error: { type: 'object', properties: { code: { enum: codes } } } }
         }

@@ -1,7 +1,7 @@
 import { SkilletError, type Version } from '../../kernel/index.ts'
 import type { Turn } from './app.ts'
 import { serializeError } from './serialize.ts'
-import type { HeaderBlock } from './server.ts'
+import type { Close, HeaderBlock } from './server.ts'
 import { STATUS } from './status.ts'
 
 const common = ['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin']
@@ -24,15 +24,15 @@ export class Replies {
     this.#version = version
   }
 
-  json ({ exchange, cors }: Turn, body: string, close: boolean): void {
+  json ({ exchange, cors }: Turn, body: string, close: Close): void {
     exchange.reply(200, cors === undefined ? json : [...json, ...cors], body, close)
   }
 
-  text ({ exchange }: Turn, status: number, body: string, close: boolean): void {
+  text ({ exchange }: Turn, status: number, body: string, close: Close): void {
     exchange.reply(status, text, body, close)
   }
 
-  empty ({ exchange, cors }: Turn, status: number, headers: HeaderBlock, close: boolean): void {
+  empty ({ exchange, cors }: Turn, status: number, headers: HeaderBlock, close: Close): void {
     exchange.reply(status, [...bare, ...headers, ...(cors ?? [])], '', close)
   }
 
@@ -43,7 +43,7 @@ export class Replies {
     else exchange.reply(200, headers, body)
   }
 
-  error ({ exchange, cors }: Pick<Turn, 'exchange' | 'cors'>, error: SkilletError, extra: HeaderBlock | undefined, close: boolean): void {
+  error ({ exchange, cors }: Pick<Turn, 'exchange' | 'cors'>, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
     const status = STATUS[error.kind]
     const headers = [...json, ...(extra ?? []), ...(cors ?? [])]
     if (status === 429 || status === 503) headers.push('Retry-After', retryAfter_s)

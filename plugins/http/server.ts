@@ -28,11 +28,17 @@ export interface Exchange {
   body (bytesMax: number): Promise<Uint8Array>
   /**
    * Sends the reply: no body to HEAD, and nothing at all when the client is gone. Only the first call counts.
-   * @param close ends the connection after it; what the client still sends is read for a while and dropped, since
-   * closing on unread data can destroy the reply on its way
+   * @param close what becomes of the connection; default `keep`
    */
-  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close?: boolean): void
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close?: Close): void
 }
+
+/**
+ * What becomes of a connection after a reply. `linger`: it ends, but what the client still sends is read for a while
+ * and dropped, since closing on unread data can destroy the reply on its way. `now`: it ends at once, since nobody
+ * knows where the next request would begin.
+ */
+export type Close = 'keep' | 'linger' | 'now'
 
 export interface ListenOptions {
   host: string

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { messageOf, type Logger } from '../../kernel/index.ts'
 import {
   BodyBuffer, ClientGone, linger_ms, lingerBytesMax, Pending, tooLarge,
-  type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
+  type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
 } from './server.ts'
 import { statusLine } from './status.ts'
 
@@ -168,17 +168,17 @@ class UwsExchange implements Exchange {
     })
   }
 
-  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close = false): void {
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep'): void {
     if (this.#gone || this.#replied) return
     this.#replied = true
-    if (close && !this.#received && this.#expectsBody()) return this.#refuse(status, headers, body)
-    if (body.length >= streamedBytes && this.method !== 'HEAD') return this.#stream(status, headers, body, close)
+    if (close === 'linger' && !this.#received && this.#expectsBody()) return this.#refuse(status, headers, body)
+    if (body.length >= streamedBytes && this.method !== 'HEAD') return this.#stream(status, headers, body, close !== 'keep')
     this.#response.cork(() => {
       this.#head(status, headers)
       // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
       if (status === 204 || status === 304) this.#response.endWithoutBody()
       else if (this.method === 'HEAD') this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody()
-      else this.#response.end(body, close)
+      else this.#response.end(body, close !== 'keep')
     })
     this.#finish()
   }
@@ -230,8 +230,8 @@ class UwsExchange implements Exchange {
 
   /**
    * Replies at once and goes on dropping what the client sends. `end(…, true)` would close on unread data, and writes
-   * its header into the body of a reply that has begun. A client that sent its whole body sees the end of the reply;
-   * one that goes on is cut off.
+   * its header into the body of a reply that has begun. A client that sends its whole body sees the end of the reply,
+   * and is left to close; one that does not come to an end is cut off.
    */
   #refuse (status: number, headers: HeaderBlock, body: string | Uint8Array): void {
     const response = this.#response

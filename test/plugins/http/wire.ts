@@ -61,6 +61,9 @@ export class Wire {
     return this
   }
 
+  /** Sends no more, and still reads. */
+  halfClose (): void { this.#socket.end() }
+
   /** Stops and goes on reading, for a client that is slow to take its reply. */
   pause (): void { this.#socket.pause() }
   resume (): void { this.#socket.resume() }

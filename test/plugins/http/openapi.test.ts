@@ -1,0 +1,94 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import t from 'tap'
+import { ERRORS, type JsonObject } from '../../../kernel/index.ts'
+import { STATUS } from '../../../plugins/http/status.ts'
+import { openServer } from './support.ts'
+
+interface Media { schema: JsonObject, example?: unknown }
+interface Parameter { name: string, in: string, required: boolean, schema: JsonObject, example?: unknown }
+interface Described {
+  operationId: string
+  parameters?: Parameter[]
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, { description: string, content: Record<string, Media> }>
+}
+
+function isObject (value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null
+}
+
+/** Every object in a document, with its path. */
+function * walk (value: unknown, path = ''): Generator<[path: string, value: JsonObject]> {
+  if (!isObject(value)) return
+  yield [path, value]
+  for (const [key, inner] of Object.entries(value)) yield * walk(inner, `${path}/${key}`)
+}
+
+t.test('the description is valid OpenAPI 3.1', async t => {
+  const server = await openServer({ engine: 'node' })
+  t.teardown(() => server.stop())
+  const document = (await server.ask('GET', '/api/openapi.json')).json
+  t.match(document, { openapi: '3.1.0', info: { version: '1.2.3' }, servers: [] })
+  t.notOk('security' in document, 'no key is asked for, and none is described')
+  t.notOk('api_version' in document)
+
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, allowUnionTypes: true })
+  addFormats.default(ajv)
+  ajv.addVocabulary(['example', 'openapi', 'info', 'servers', 'paths', 'components'])
+  ajv.addSchema(document, 'doc')
+  const compile = (schema: JsonObject): ReturnType<typeof ajv.compile> => ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"doc#/components')) as JsonObject)
+
+  for (const [path, value] of walk(document)) {
+    const reference = value['$ref']
+    if (reference === undefined) continue
+    const target = String(reference).replace(/^#\//, '').split('/').reduce<unknown>((at, key) => isObject(at) ? at[key] : undefined, document)
+    t.ok(isObject(target), `${path} refers to something: ${String(reference)}`)
+  }
+  t.same([...walk(document)].filter(([, value]) => '$id' in value).map(([path]) => path), [], 'components have names instead of ids')
+  const { schemas } = document['components'] as { schemas: Record<string, JsonObject> }
+  for (const name of ['Skill', 'Tool', 'Parameter', 'ExecutionSummary', 'ExecutionError', 'SearchResult', 'Error']) t.ok(name in schemas, name)
+  for (const schema of Object.values(schemas)) compile(schema)
+
+  const fits = (media: Media | undefined, what: string): void => {
+    if (media === undefined) return void t.fail(`${what} has no media type`)
+    const validate = compile(media.schema)
+    if ('example' in media) t.ok(validate(media.example), `${what}: ${ajv.errorsText(validate.errors)}`)
+  }
+  const ids = new Set<string>()
+  const table = server.kernel.gateway.operations
+  for (const [path, item] of Object.entries(document['paths'] as Record<string, Record<string, Described>>)) {
+    for (const [method, { operationId, parameters = [], requestBody, responses }] of Object.entries(item)) {
+      t.notOk(ids.has(operationId), `${operationId} is unique`)
+      ids.add(operationId)
+      const operation = table.find(({ name }) => name === operationId)
+      t.equal(operation?.route, `${method.toUpperCase()} ${path}`)
+      const placeholders = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      t.same(parameters.filter(one => one.in === 'path').map(({ name }) => name), placeholders)
+      for (const one of parameters) {
+        t.equal(one.required, one.in === 'path', `${operationId} ${one.name}: nothing in a query is required`)
+        fits(one, `${operationId} ${one.name}`)
+      }
+      const fields = [...parameters.map(({ name }) => name), ...Object.keys(bodyFields(requestBody, schemas))]
+      t.same(fields.toSorted(), Object.keys(operation?.input.properties ?? {}).toSorted(), 'every field of the input has its place')
+      if (requestBody !== undefined) fits(requestBody.content['application/json'], `${operationId} request`)
+      for (const [status, { description, content }] of Object.entries(responses)) {
+        t.ok(description)
+        fits(content['application/json'], `${operationId} ${status}`)
+      }
+      t.ok(content200(responses)?.example, `${operationId} has an example`)
+      for (const code of operation?.errors ?? []) t.match(JSON.stringify(responses[STATUS[ERRORS[code].kind]]), `"${code}"`)
+    }
+  }
+  t.equal(ids.size, table.length)
+})
+
+function bodyFields (body: Described['requestBody'], schemas: Record<string, JsonObject>): JsonObject {
+  const name = String(body?.content['application/json']?.schema['$ref'] ?? '').split('/').pop() ?? ''
+  const properties = schemas[name]?.['properties']
+  return isObject(properties) ? properties : {}
+}
+
+function content200 (responses: Described['responses']): Media | undefined {
+  return responses['200']?.content['application/json']
+}
