@@ -76,12 +76,13 @@ t.test('a command gets the least of the environment, and what its skill declares
   // The test runner hands its own variables down to every process; `env -i` drops them.
   const assignments = Object.entries(server).map(([name, value]) => `${name}=${value}`)
   const main = spawn('env', ['-i', ...assignments, process.execPath, program, 'environment'], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const lines = (await main.stdout.setEncoding('utf8').toArray()).join('').split('\n\0')
-  const [plain, declared, descriptors] = lines.map(line => Object.fromEntries(line.split('\0').filter(entry => entry !== '').map(entry => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)])))
-  t.same(plain, least)
-  t.same(declared, { ...least, DECLARED: 'a\nb', HOME: '/home/somebody' })
+  const [plain = '', declared = '', descriptors = ''] = (await main.stdout.setEncoding('utf8').toArray()).join('').split('\n\0')
+  const parse = (text: string): JsonObject =>
+    Object.fromEntries(text.split('\0').filter(entry => entry !== '').map(entry => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]))
+  t.same(parse(plain), least)
+  t.same(parse(declared), { ...least, DECLARED: 'a\nb', HOME: '/home/somebody' })
   // Higher ones, that whoever started the tests left open, are everybody's.
-  const low = Object.keys(descriptors ?? {}).filter(descriptor => Number(descriptor) < 16).toSorted()
+  const low = descriptors.split('\n').filter(descriptor => descriptor !== '' && Number(descriptor) < 16).toSorted()
   if (process.platform === 'linux') t.same(low, ['0', '1', '2'], 'nor does it inherit descriptors')
 })
 

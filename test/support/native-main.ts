@@ -17,7 +17,7 @@ switch (mode) {
   case 'environment':
     await show(commandCall(['env', '-0']), '\n\0')
     await show(commandCall(['env', '-0'], {}, { env: ['DECLARED', 'HOME', 'ABSENT_ANYWHERE', '__proto__'] }), '\n\0')
-    await show(shellCall('for path in /proc/$$/fd/*; do printf "%s=\\0" "${path##*/}"; done'))
+    await show(shellCall('ls /proc/$$/fd; exit'))
     break
   case 'hang':
     await show(shellCall('trap "" TERM; sh -c \'trap "" TERM; sleep 100000; :\' & echo "$PPID $$ $!" > "$1"; wait', file))
