@@ -1,0 +1,98 @@
+import type { Test } from 'tap'
+import type { Search, SkillDefinition } from '../../kernel/index.ts'
+
+const never = new AbortController().signal
+
+/** A skill with tools of these names and descriptions. */
+export function searchable (name: string, description: string, tools: Record<string, string>, parameters: readonly string[] = []): SkillDefinition {
+  return {
+    name, description, runtime: 'native', permissions: { network: false, write: [], env: [] }, directory: `/skills/${name}`, revision: '1', trusted: false,
+    tools: Object.entries(tools).map(([name, description]) => ({
+      name,
+      description,
+      parameters: parameters.map(name => ({ name, type: 'string' as const, description: name, required: false })),
+      input_schema: { type: 'object' },
+      secrets: []
+    }))
+  }
+}
+
+export const shelf: readonly SkillDefinition[] = [
+  searchable('git', 'Read a git repository', { log: 'Show the commit history', blame: 'Show who last changed each line of a file', branches: 'List the branches' }, ['repository', 'revision']),
+  searchable('text', 'Work on texts', { count: 'Count the words, lines and characters of a text', change_case: 'Change the case of a text: upper, lower, camel, snake' }, ['text']),
+  searchable('weather', 'Forecasts', { getWeatherForecast: 'Tell the weather of the coming days in a city' }, ['cityName', 'temperature_unit']),
+  searchable('mail', 'Send and read e-mail', { send: 'Send a message to somebody', 'list-unread': 'List messages that were not read yet' }, ['recipient'])
+]
+
+/** What every search must do, whatever its method. `open` gives a new, empty one. */
+export async function testSearch (t: Test, open: (t: Test) => Promise<Search>): Promise<void> {
+  const first = async (search: Search, query: string): Promise<string | undefined> => {
+    const [result] = (await search.search(query, 5, never)).results
+    return result && `${result.skill_name}:${result.tool_name}`
+  }
+
+  await t.test('it finds the tool that a query is about', async t => {
+    const search = await open(t)
+    await search.index(shelf)
+    for (const [query, wanted] of [
+      ['count the words of a text', 'text:count'],
+      ['who changed this line?', 'git:blame'],
+      ['commit history', 'git:log'],
+      ['what will the weather be in Paris', 'weather:getWeatherForecast'],
+      ['send an e-mail message', 'mail:send'],
+      ['change the case', 'text:change_case']
+    ] as const) t.equal(await first(search, query), wanted, query)
+  })
+
+  await t.test('results are the best first, each once, at most as many as asked for, with scores within 0..1', async t => {
+    const search = await open(t)
+    await search.index(shelf)
+    for (const top_k of [1, 3, 100]) {
+      const { mode, results } = await search.search('list messages, branches and the history of a text file', top_k, never)
+      t.ok(mode.length > 0 && results.length >= 1 && results.length <= top_k)
+      t.same(results.map(result => result.score), results.map(result => result.score).sort((a, b) => b - a))
+      t.ok(results.every(({ score }) => score >= 0 && score <= 1))
+      t.equal(new Set(results.map(result => `${result.skill_name}:${result.tool_name}`)).size, results.length)
+      t.ok(results.every(result => shelf.some(skill => skill.name === result.skill_name && skill.tools.some(tool => tool.name === result.tool_name && tool.description === result.description))))
+    }
+  })
+
+  await t.test('a new index replaces the old one whole; without one, nothing is found', async t => {
+    const search = await open(t)
+    t.same((await search.search('commit history', 5, never)).results, [])
+    await search.index(shelf)
+    await search.index([searchable('only', 'The one skill', { tool: 'Paint a picture' })])
+    t.same((await search.search('commit history of the weather', 5, never)).results.filter(result => result.skill_name !== 'only'), [])
+    t.equal(await first(search, 'paint a picture'), 'only:tool')
+    await search.index([])
+    t.same((await search.search('paint', 5, never)).results, [])
+  })
+
+  await t.test('it serves while a new index is made', async t => {
+    const search = await open(t)
+    await search.index(shelf)
+    const many = Array.from({ length: 300 }, (_, i) => searchable(`skill-${i}`, `Number ${i}`, Object.fromEntries(Array.from({ length: 5 }, (_, j) => [`tool${j}`, `Does thing ${i * 5 + j}`]))))
+    const made = search.index([...shelf, ...many])
+    t.equal(await first(search, 'commit history'), 'git:log')
+    await made
+    t.equal(await first(search, 'commit history'), 'git:log')
+  })
+
+  await t.test('any query is answered', async t => {
+    const search = await open(t)
+    await search.index(shelf)
+    for (const query of [
+      ' ', '?!', '🎉🎉', '\u0000\u0007\u001b[2J', '\ud800', 'the of and', '__proto__', 'constructor toString', '.*(a+)+$', '天気予報', 'ปกติ', 'İstanbul ﬁ',
+      'x'.repeat(2000), 'a '.repeat(1000), '-_'.repeat(1000), Array.from({ length: 400 }, (_, i) => `w${i}`).join(' ').slice(0, 2000)
+    ]) {
+      const { results } = await search.search(query, 5, never)
+      t.ok(results.every(({ score }) => score >= 0 && score <= 1), JSON.stringify(query.slice(0, 20)))
+    }
+  })
+
+  await t.test('an aborted search rejects', async t => {
+    const search = await open(t)
+    await search.index(shelf)
+    await t.rejects(search.search('commit', 5, AbortSignal.abort(new Error('gone'))), { message: 'gone' })
+  })
+}
