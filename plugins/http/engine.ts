@@ -3,11 +3,15 @@ import { nodeEngine } from './node.ts'
 import type { Engine } from './server.ts'
 import { loadUws } from './uws.ts'
 
-/** @param choice `auto`: uWebSockets.js where it loads, otherwise node:http with a warning */
-export async function chooseEngine (choice: 'auto' | 'uws' | 'node', log: Logger): Promise<Engine> {
+/**
+ * @param choice `auto`: uWebSockets.js where it loads, otherwise node:http with a warning
+ * @param load what loads uWebSockets.js; a test gives one that fails
+ * @throws Error when `uws` was asked for and does not load
+ */
+export async function chooseEngine (choice: 'auto' | 'uws' | 'node', log: Logger, load = loadUws): Promise<Engine> {
   if (choice === 'node') return nodeEngine
   try {
-    return await loadUws()
+    return await load()
   } catch (error) {
     const reason = messageOf(error).split('\n')[0] ?? ''
     if (choice === 'uws') throw new Error(`uWebSockets.js does not load: ${reason}`, { cause: error })

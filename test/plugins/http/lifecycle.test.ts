@@ -1,7 +1,8 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import t from 'tap'
-import { definePlugin } from '../../../kernel/index.ts'
+import { definePlugin, silentLogger } from '../../../kernel/index.ts'
+import { chooseEngine } from '../../../plugins/http/engine.ts'
 import { urlOf } from '../../../plugins/http/index.ts'
 import { until } from '../../support/until.ts'
 import { eachEngine, engines, openServer, requestOf, uwsExpected } from './support.ts'
@@ -15,6 +16,17 @@ t.test('uWebSockets.js serves where it has a binary', { skip: !uwsExpected && 'n
   t.equal(urlOf({}), undefined)
   t.notOk(server.logged.some(({ level }) => level === 'warn'))
   await server.stop()
+})
+
+t.test('node:http serves where it has none, with a warning', async t => {
+  const missing = (): Promise<never> => Promise.reject(new Error('no binary'))
+  const warnings: unknown[] = []
+  const log = { ...silentLogger, warn: (fields: object) => { warnings.push(fields) } }
+  t.equal((await chooseEngine('auto', log, missing)).name, 'node:http')
+  t.match(warnings, [{ reason: 'no binary' }])
+  await t.rejects(chooseEngine('uws', log, missing), { message: 'uWebSockets.js does not load: no binary' })
+  t.equal((await chooseEngine('node', log, missing)).name, 'node:http')
+  t.equal(warnings.length, 1)
 })
 
 t.test('a port in use is named', async t => {

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
 import {
-  completeConfig, compileInputSchema, createKernel, definePlugin, type JsonObject, type Kernel, type Logger, type ParameterDescriptor, type Plugin
+  completeConfig, compileInputSchema, createKernel, definePlugin, type AnyPlugin, type JsonObject, type Kernel, type Logger, type ParameterDescriptor, type Plugin
 } from '../../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../../plugins/executor-inline/index.ts'
 import http, { type HttpTransport } from '../../../plugins/http/index.ts'
@@ -26,7 +26,7 @@ export interface ServerOptions {
   /** Other sections. */
   config?: JsonObject
   tools?: Record<string, InlineTool>
-  plugins?: Plugin[]
+  plugins?: AnyPlugin[]
 }
 
 /** A running server over a real kernel, and what to talk to it with. */
@@ -100,7 +100,7 @@ export async function openServer ({ engine, server = {}, config: sections = {}, 
   const config = completeConfig({ ...sections, plugin: { http: { engine } }, server: { port: 0, ...server } })
   const inline = inlineExecutor({ tools: Object.fromEntries(Object.entries(all).map(([name, tool]) => [`demo:${name}`, tool])) })
   const kernel = await createKernel({
-    config, log: recorder(logged), version, data_dir, plugins: [storage, search, inline, skillSource(Object.keys(all)), ...plugins, opened] as never
+    config, log: recorder(logged), version, data_dir, plugins: [storage, search, inline, skillSource(Object.keys(all)), ...plugins, opened]
   }, new AbortController().signal).catch(async (error: unknown) => {
     await rm(data_dir, { recursive: true, force: true })
     throw error
