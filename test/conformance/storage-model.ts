@@ -1,0 +1,115 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { EXECUTION_STATUSES, type ExecutionPage, type ExecutionQuery, type ExecutionStatus, type Storage, type StoredExecution } from '../../kernel/index.ts'
+import { makeStored } from '../support/executions.ts'
+import type { OpenStorage } from './storage.ts'
+
+const base_ms = Date.UTC(2040, 0, 1) // never too old
+const names = ['git', 'constructor', '__proto__', 'a', 'ab', '']
+const name = fc.constantFrom(...names)
+const finals: ExecutionStatus[] = ['success', 'failed', 'timeout', 'cancelled', 'interrupted']
+const second = fc.integer({ min: 0, max: 20 })
+
+type Command =
+  | { do: 'save', count: number, skill: string, tool: string, status: ExecutionStatus, at: number, output: string }
+  | { do: 'finish', which: number, status: ExecutionStatus }
+  | { do: 'commit' }
+  | { do: 'list', query: ExecutionQuery }
+
+const query: fc.Arbitrary<ExecutionQuery> = fc.record({
+  limit: fc.integer({ min: 1, max: 40 }),
+  offset: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 600 })),
+  skill_name: name,
+  tool_name: name,
+  status: fc.constantFrom(...EXECUTION_STATUSES),
+  created_from_ms: second.map(at => base_ms + at * 1000),
+  created_before_ms: second.map(at => base_ms + at * 1000)
+}, { requiredKeys: ['limit', 'offset'] })
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  fc.record({
+    do: fc.constant('save' as const), count: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 150 })), skill: name, tool: name,
+    status: fc.constantFrom(...EXECUTION_STATUSES), at: second, output: fc.oneof(fc.string({ unit: 'binary' }), fc.constant('x'.repeat(3_000)))
+  }),
+  fc.record({ do: fc.constant('finish' as const), which: fc.nat(), status: fc.constantFrom(...finals) }),
+  fc.record({ do: fc.constant('commit' as const) }),
+  fc.record({ do: fc.constant('list' as const), query })
+)
+
+/** Whatever is saved, ended and asked for in whatever order, a storage answers as an array would. */
+export function testStorageModel (name: string, open: OpenStorage): void {
+  void t.test(`${name}: it answers as an array would`, async t => {
+    await fc.assert(fc.asyncProperty(fc.array(command, { maxLength: 40 }), async commands => {
+      const opened = await open()
+      try {
+        await follow(opened.service, commands)
+      } finally {
+        await opened.close()
+      }
+    }), { numRuns: 30, seed: 42 }) // the same on each machine; another seed is another set of cases
+    t.pass()
+  })
+}
+
+async function follow (storage: Storage, commands: readonly Command[]): Promise<void> {
+  const model: StoredExecution[] = []
+  for (const command of commands) {
+    switch (command.do) {
+      case 'save': {
+        const { skill: skill_name, tool: tool_name, status, output } = command
+        for (let i = 0; i < command.count; i++) {
+          const stored = makeStored({ skill_name, tool_name, status, output, created_at: new Date(base_ms + command.at * 1000 + i).toISOString() })
+          model.push(stored)
+          storage.save(stored)
+        }
+        break
+      }
+      case 'finish': {
+        const index = command.which % (model.length + 1)
+        const found = model[index]
+        if (found === undefined || found.owner === null) break
+        const stored = { execution: { ...found.execution, status: command.status }, owner: null }
+        model[index] = stored
+        storage.save(stored)
+        break
+      }
+      case 'commit':
+        await storage.commit()
+        break
+      case 'list':
+        await walk(storage, model, command.query)
+    }
+  }
+  const ids = (all: readonly StoredExecution[]): string[] => all.map(({ execution }) => execution.id).toSorted()
+  same(ids(await storage.unfinished()), ids(model.filter(({ owner }) => owner !== null)))
+  for (const stored of model.slice(-50)) same(await storage.get(stored.execution.id), stored)
+}
+
+/** A page and, by its cursors, the pages after it. */
+async function walk (storage: Storage, model: readonly StoredExecution[], query: ExecutionQuery): Promise<void> {
+  const matching = model.filter(stored => matches(stored, query)).toReversed()
+  let offset = query.offset
+  let page: ExecutionPage = await storage.list(query)
+  for (let pages = 0; pages < 4; pages++) {
+    same(page.executions.map(({ id }) => id), matching.slice(offset, offset + query.limit).map(({ execution }) => execution.id))
+    same(page.total, matching.length)
+    same(page.next_cursor !== undefined, matching.length > offset + query.limit)
+    if (page.next_cursor === undefined) return
+    offset += query.limit
+    page = await storage.list({ ...query, offset: 0, cursor: page.next_cursor })
+  }
+}
+
+function matches ({ execution }: StoredExecution, query: ExecutionQuery): boolean {
+  const at_ms = Date.parse(execution.created_at)
+  return (query.skill_name ?? execution.skill_name) === execution.skill_name &&
+    (query.tool_name ?? execution.tool_name) === execution.tool_name &&
+    (query.status ?? execution.status) === execution.status &&
+    at_ms >= (query.created_from_ms ?? at_ms) && at_ms < (query.created_before_ms ?? Number.POSITIVE_INFINITY)
+}
+
+/** Equal as JSON. */
+function same (actual: unknown, expected: unknown): void {
+  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
+  if (a !== b) throw new Error(`got ${a?.slice(0, 500)}, expected ${b?.slice(0, 500)}`)
+}

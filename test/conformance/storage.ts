@@ -1,0 +1,303 @@
+import t from 'tap'
+import { filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type Owner, type Storage } from '../../kernel/index.ts'
+import { makeStored } from '../support/executions.ts'
+import type { Opened } from '../support/open-plugin.ts'
+import { testStorageModel } from './storage-model.ts'
+
+/** Opens an empty store, with these values in the configuration's section `storage`. */
+export type OpenStorage = (section?: Record<string, unknown>) => Promise<Opened<Storage>>
+
+type Check = Pick<typeof t, 'equal' | 'not' | 'strictSame' | 'rejects' | 'throws' | 'ok' | 'notOk'>
+type Define = (title: string, test: (t: Check, storage: Storage) => Promise<void>, section?: Record<string, unknown>) => void
+
+const firstPage: ExecutionQuery = { limit: 50, offset: 0 }
+
+/** What every storage must do. */
+export function testStorage (name: string, open: OpenStorage): void {
+  const define: Define = (title, test, section) => {
+    void t.test(`${name}: ${title}`, async t => {
+      const opened = await open(section)
+      t.teardown(() => opened.close())
+      await test(t, opened.service)
+    })
+  }
+  testRecords(define)
+  testPages(define)
+  testFilters(define)
+  testUnfinished(define)
+  testRoles(define)
+  testLimits(define)
+  testStorageModel(name, open)
+}
+
+function testRecords (define: Define): void {
+  define('a record is what was saved last, before and after its commit', async (t, storage) => {
+    const stored = makeStored({ status: 'queued', output: '', started_at: null, finished_at: null, isolation: null })
+    const { id } = stored.execution
+    storage.save(stored)
+    t.strictSame(await storage.get(id), stored)
+    await storage.commit()
+    t.strictSame(await storage.get(id), stored)
+    const final = { execution: { ...stored.execution, status: 'failed' as const, error: { code: 'TIMEOUT', message: 'slow', details: { timeout_ms: 5 } } }, owner: null }
+    storage.save(final)
+    t.strictSame(await storage.get(id), final)
+    await storage.commit()
+    t.strictSame(await storage.get(id), final)
+    t.equal((await storage.list(firstPage)).total, 1, 'two states are one record')
+  })
+
+  define('readers and writers share no objects', async (t, storage) => {
+    const stored = makeStored()
+    storage.save(stored)
+    await storage.commit()
+    stored.execution.output = 'changed, and not saved'
+    const read = await storage.get(stored.execution.id)
+    t.equal(read?.execution.output, 'HELLO')
+    if (read !== undefined) read.execution.output = 'changed by a reader'
+    t.equal((await storage.get(stored.execution.id))?.execution.output, 'HELLO')
+  })
+
+  define('what does not exist is undefined, whatever it is called', async (t, storage) => {
+    storage.save(makeStored())
+    for (const id of ['', 'constructor', '__proto__', 'bounds', '\0', '\ud800', 'é'.repeat(50), 'x'.repeat(100_000)]) {
+      t.equal(await storage.get(id), undefined, JSON.stringify(id).slice(0, 40))
+    }
+  })
+
+  define('odd values survive', async (t, storage) => {
+    const parameters = JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1, "emoji 🦊": "👩‍👩‍👧", "": null, "deep": {"__proto__": []}}') as Record<string, unknown>
+    const odd: Partial<Execution>[] = [
+      { parameters },
+      { output: '\ud800 lone \udc00 surrogates \u0000 \u2028 🦊' },
+      { output: 'é'.repeat(524_288) },
+      { parameters: { blob: '🦊'.repeat(1_000), ...parameters }, output: '\udfff'.repeat(10_000) },
+      { skill_name: 'constructor', tool_name: '__proto__' },
+      { skill_name: 'hasOwnProperty', tool_name: 'to.String' }
+    ]
+    const saved = odd.map(fields => makeStored(fields))
+    for (const stored of saved) storage.save(stored)
+    const check = async (when: string): Promise<void> => {
+      for (const stored of saved) t.equal(JSON.stringify(await storage.get(stored.execution.id)), JSON.stringify(stored), when)
+    }
+    await check('before the commit')
+    await storage.commit()
+    await check('after the commit')
+    const read = await storage.get(saved[0]?.execution.id ?? '')
+    t.ok(Object.hasOwn(read?.execution.parameters ?? {}, '__proto__'), 'an own __proto__ key stays an own key')
+    t.equal((await storage.list({ ...firstPage, skill_name: 'constructor' })).total, 1)
+    t.equal((await storage.list({ ...firstPage, tool_name: '__proto__' })).total, 1)
+    t.equal((await storage.list({ ...firstPage, skill_name: 'toString' })).total, 0)
+  })
+
+  define('a large output may come after a small one, and go again', async (t, storage) => {
+    const { execution } = makeStored()
+    for (const output of ['small', 'large'.repeat(10_000), 'small again']) {
+      storage.save({ execution: { ...execution, output }, owner: null })
+      await storage.commit()
+      t.equal((await storage.get(execution.id))?.execution.output, output)
+      t.equal((await storage.list(firstPage)).executions[0]?.id, execution.id)
+    }
+  })
+}
+
+function testPages (define: Define): void {
+  define('an empty history is an empty page', async (t, storage) => {
+    t.strictSame(await storage.list(firstPage), { executions: [], total: 0 })
+    t.strictSame(await storage.list({ ...firstPage, offset: Number.MAX_SAFE_INTEGER, status: 'success' }), { executions: [], total: 0 })
+  })
+
+  define('pages are newest first, see what was saved, and show summaries only', async (t, storage) => {
+    const all = Array.from({ length: 600 }, () => makeStored({ output: 'x'.repeat(3_000) }))
+    for (const stored of all) storage.save(stored)
+    const newest = all.map(({ execution }) => execution.id).toReversed()
+    const page = await storage.list({ limit: 500, offset: 0 })
+    t.strictSame(page.executions.map(({ id }) => id), newest.slice(0, 500))
+    t.equal(page.total, 600)
+    const { id, skill_name, tool_name, status, created_at, duration_ms } = all[599]?.execution ?? makeStored().execution
+    t.strictSame(page.executions[0], { id, skill_name, tool_name, status, created_at, duration_ms })
+    const middle = await storage.list({ limit: 7, offset: 255 })
+    t.strictSame(middle.executions.map(({ id }) => id), newest.slice(255, 262))
+    const end = await storage.list({ limit: 50, offset: 590 })
+    t.strictSame([end.executions.map(({ id }) => id), end.total, end.next_cursor], [newest.slice(590), 600, undefined])
+    t.strictSame(await storage.list({ limit: 50, offset: 600 }), { executions: [], total: 600 })
+    t.strictSame(await storage.list({ limit: 50, offset: Number.MAX_SAFE_INTEGER }), { executions: [], total: 600 })
+  })
+
+  define('cursors lead through all, once each, while new executions arrive', async (t, storage) => {
+    for (const filter of [{}, { skill_name: 'walk' }]) {
+      const ids = Array.from({ length: 25 }, () => {
+        const stored = makeStored({ skill_name: 'walk' })
+        storage.save(stored)
+        return stored.execution.id
+      })
+      const seen: string[] = []
+      let cursor: string | undefined
+      for (let pages = 0; pages < 5; pages++) {
+        const page = await storage.list({ limit: 5, offset: 0, ...filter, ...(cursor !== undefined && { cursor }) })
+        seen.push(...page.executions.map(({ id }) => id))
+        cursor = page.next_cursor
+        storage.save(makeStored({ skill_name: 'other' }))
+      }
+      t.strictSame(seen, ids.toReversed())
+    }
+  })
+
+  define('the last page has no cursor', async (t, storage) => {
+    for (let i = 0; i < 4; i++) storage.save(makeStored({ skill_name: i === 0 ? 'other' : 'one' }))
+    for (const filter of [{}, { status: 'success' as const }]) {
+      const { next_cursor: cursor } = await storage.list({ limit: 2, offset: 0, ...filter })
+      if (cursor === undefined) throw new Error('the first page has no cursor')
+      const second = await storage.list({ limit: 2, offset: 0, cursor, ...filter })
+      t.strictSame([second.executions.length, second.next_cursor, second.total], [2, undefined, 4])
+      const offset = await storage.list({ limit: 2, offset: 1, cursor, ...filter })
+      t.equal(offset.executions[0]?.id, second.executions[1]?.id, 'an offset counts from the cursor')
+    }
+    t.equal((await storage.list({ limit: 3, offset: 0, skill_name: 'one' })).next_cursor, undefined, 'what follows does not match')
+  })
+
+  define('a cursor it never gave is refused', async (t, storage) => {
+    for (let i = 0; i < 10; i++) storage.save(makeStored())
+    const { next_cursor = '' } = await storage.list({ limit: 2, offset: 0 })
+    for (const cursor of ['', '0', 'x', '-1', 'constructor', `${next_cursor} `, ` ${next_cursor}`, `${next_cursor}zzz`, next_cursor.toUpperCase(), '9'.repeat(64), '\ud800']) {
+      await t.rejects(storage.list({ limit: 2, offset: 0, cursor }), { code: 'INVALID_PARAMETERS' }, cursor)
+      await t.rejects(storage.list({ limit: 2, offset: 0, cursor, status: 'success' }), { code: 'INVALID_PARAMETERS' }, cursor)
+    }
+  })
+}
+
+function testFilters (define: Define): void {
+  define('filters apply alone and together', async (t, storage) => {
+    const statuses: ExecutionStatus[] = ['success', 'failed', 'timeout', 'running']
+    const base_ms = Date.now() - 3_600_000
+    for (let i = 0; i < 400; i++) {
+      storage.save(makeStored({
+        skill_name: `skill-${i % 3}`, tool_name: `tool-${i % 5}`, status: statuses[i % 4] ?? 'success', created_at: new Date(base_ms + i * 1000).toISOString()
+      }))
+    }
+    const count = async (filter: Partial<ExecutionQuery>): Promise<number> => (await storage.list({ ...firstPage, ...filter })).total
+    t.equal(await count({ skill_name: 'skill-1' }), 133)
+    t.equal(await count({ tool_name: 'tool-4' }), 80)
+    t.equal(await count({ skill_name: 'skill-0', tool_name: 'tool-0' }), 27)
+    t.equal(await count({ status: 'running' }), 100)
+    t.equal(await count({ status: 'queued' }), 0)
+    t.equal(await count({ created_from_ms: base_ms + 100_000 }), 300)
+    t.equal(await count({ created_before_ms: base_ms + 100_000 }), 100)
+    t.equal(await count({ created_from_ms: base_ms + 100_000, created_before_ms: base_ms + 100_001 }), 1)
+    t.equal(await count({ created_from_ms: base_ms + 100_000, created_before_ms: base_ms + 160_000, status: 'success', skill_name: 'skill-0', tool_name: 'tool-0' }), 1)
+    const page = await storage.list({ limit: 3, offset: 2, skill_name: 'skill-2' })
+    t.strictSame(page.executions.map(({ created_at }) => (Date.parse(created_at) - base_ms) / 1000), [392, 389, 386])
+  })
+
+  define('a filter follows the state of an execution', async (t, storage) => {
+    const { execution, owner } = makeStored({ status: 'running' })
+    storage.save({ execution, owner })
+    t.equal((await storage.list({ ...firstPage, status: 'running' })).total, 1)
+    storage.save({ execution: { ...execution, status: 'cancelled' }, owner: null })
+    t.equal((await storage.list({ ...firstPage, status: 'running' })).total, 0)
+    t.equal((await storage.list({ ...firstPage, status: 'cancelled' })).total, 1)
+  })
+
+  define('a filtered total counts no further than it says, and pages go on past it', async (t, storage) => {
+    const count = filteredTotalMax + 300
+    for (let i = 0; i < count; i++) storage.save(makeStored({ skill_name: i === 0 ? 'oldest' : 'text' }))
+    t.equal((await storage.list(firstPage)).total, count)
+    const deep = await storage.list({ limit: 5, offset: count - 5, status: 'success' })
+    t.strictSame([deep.total, deep.executions.length, deep.executions[4]?.skill_name, deep.next_cursor], [filteredTotalMax, 5, 'oldest', undefined])
+    const before = await storage.list({ limit: 5, offset: count - 10, status: 'success' })
+    const after = await storage.list({ limit: 5, offset: 0, status: 'success', cursor: before.next_cursor ?? '' })
+    t.strictSame(after, deep)
+    t.equal((await storage.list({ ...firstPage, skill_name: 'oldest' })).total, 1)
+  })
+}
+
+function testUnfinished (define: Define): void {
+  define('unfinished executions are found, until they end', async (t, storage) => {
+    const running = [makeStored({ status: 'queued' }), makeStored({ status: 'running', output: 'x'.repeat(5_000) })]
+    for (const stored of [makeStored(), ...running, makeStored()]) storage.save(stored)
+    const ids = async (): Promise<string[]> => (await storage.unfinished()).map(({ execution }) => execution.id).toSorted()
+    t.strictSame((await storage.unfinished()).toSorted((a, b) => a.execution.id < b.execution.id ? -1 : 1), running)
+    for (const { execution } of running) {
+      storage.save({ execution: { ...execution, status: 'interrupted' }, owner: null })
+      t.notOk((await ids()).includes(execution.id))
+    }
+    t.strictSame(await ids(), [])
+  })
+
+  define('a request to cancel is kept until the execution ends', async (t, storage) => {
+    const stored = makeStored({ status: 'running' })
+    const ended = makeStored()
+    const { id } = stored.execution
+    storage.save(stored)
+    storage.save(ended)
+    t.strictSame(storage.cancelRequests(), [])
+    await storage.requestCancel(id)
+    await storage.requestCancel(id)
+    await storage.requestCancel(ended.execution.id)
+    for (const stranger of ['nobody', '', '\0', '__proto__', 'x'.repeat(5_000)]) await storage.requestCancel(stranger)
+    t.strictSame(storage.cancelRequests(), [id])
+    storage.save({ execution: { ...stored.execution, output: 'more' }, owner: stored.owner })
+    await storage.commit()
+    t.strictSame(storage.cancelRequests(), [id])
+    storage.save({ execution: { ...stored.execution, status: 'cancelled' }, owner: null })
+    await storage.commit()
+    t.strictSame(storage.cancelRequests(), [])
+  })
+}
+
+function testRoles (define: Define): void {
+  define('a role has one holder, and a dead one loses it', async (t, storage) => {
+    const owners = Array.from({ length: 20 }, (_, pid): Owner => ({ pid, started: 'then' }))
+    const alive = (): boolean => true
+    const answers = await Promise.all(owners.map(owner => storage.claim('serve', { owner, note: `http://${owner.pid}` }, alive)))
+    t.equal(answers.filter(answer => answer === undefined).length, 1, 'exactly one got it')
+    const holder = owners[answers.indexOf(undefined)] ?? { pid: -1, started: '' }
+    for (const answer of answers) if (answer !== undefined) t.strictSame(answer, { owner: holder, note: `http://${holder.pid}` })
+    t.equal(await storage.claim('serve', { owner: holder, note: 'again' }, alive), undefined, 'its holder may claim it again')
+    const other = owners.find(owner => owner !== holder) ?? holder
+    t.equal(await storage.claim('other role', { owner: other, note: '' }, alive), undefined)
+    await storage.release('serve', other)
+    t.strictSame(await storage.claim('serve', { owner: other, note: '' }, alive), { owner: holder, note: 'again' }, 'only its holder gives it back')
+    t.equal(await storage.claim('serve', { owner: other, note: '' }, owner => owner.pid !== holder.pid), undefined, 'the holder is dead')
+    await storage.release('serve', other)
+    await storage.release('serve', other)
+    t.equal(await storage.claim('serve', { owner: holder, note: '' }, alive), undefined)
+    await t.rejects(storage.claim('serve', { owner: other, note: '' }, () => { throw new Error('no /proc') }), { message: 'no /proc' })
+  })
+}
+
+function testLimits (define: Define): void {
+  define('the oldest are pruned, up to one that has not ended', async (t, storage) => {
+    const stored = Array.from({ length: 30 }, (_, i) => makeStored({ status: i === 15 ? 'running' : 'success', output: 'x'.repeat(i % 2 * 4_000) }))
+    const ids = stored.map(({ execution }) => execution.id)
+    for (const each of stored) {
+      storage.save(each)
+      await storage.commit()
+    }
+    const page = await storage.list(firstPage)
+    t.strictSame(page.executions.map(({ id }) => id), ids.slice(15).toReversed(), 'the running one stops it')
+    t.equal(page.total, 15)
+    for (const id of ids.slice(0, 15)) t.equal(await storage.get(id), undefined)
+    const running = stored[15] ?? makeStored()
+    storage.save({ execution: { ...running.execution, status: 'success' }, owner: null })
+    await storage.commit()
+    t.strictSame((await storage.list({ ...firstPage, status: 'success' })).executions.map(({ id }) => id), ids.slice(20).toReversed())
+    t.equal((await storage.list(firstPage)).total, 10)
+    const { next_cursor: cursor = '' } = await storage.list({ limit: 5, offset: 0 })
+    for (let i = 0; i < 12; i++) storage.save(makeStored())
+    t.strictSame(await storage.list({ limit: 5, offset: 0, cursor }), { executions: [], total: 10 }, 'a cursor to what was pruned leads to nothing')
+  }, { history_executions_max: 10 })
+
+  define('what has waited too long for a commit is refused, but never the end of what was accepted', async (t, storage) => {
+    const { execution, owner } = makeStored({ status: 'running' })
+    storage.save({ execution, owner })
+    await storage.commit()
+    const waiting = Array.from({ length: 50_000 }, () => makeStored())
+    for (const stored of waiting) storage.save(stored)
+    t.throws(() => { storage.save(makeStored()) }, { code: 'OVERLOADED' })
+    storage.save({ execution: { ...execution, status: 'success' }, owner: null })
+    storage.save(waiting[49_999] ?? makeStored())
+    await storage.commit()
+    storage.save(makeStored())
+    t.equal((await storage.list(firstPage)).total, 50_002)
+  })
+}

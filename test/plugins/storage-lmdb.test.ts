@@ -1,0 +1,83 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { checkFile } from '../../plugins/storage-lmdb/check-file.ts'
+import { openEnvironment } from '../../plugins/storage-lmdb/environment.ts'
+import lmdb, { fileName } from '../../plugins/storage-lmdb/index.ts'
+import { Names } from '../../plugins/storage-lmdb/names.ts'
+import { testStorage } from '../conformance/storage.ts'
+import { makeStored } from '../support/executions.ts'
+import { openHistoryFile as openFile } from '../support/history-file.ts'
+import { openPlugin } from '../support/open-plugin.ts'
+import { until } from '../support/until.ts'
+
+const day_ms = 86_400_000
+
+testStorage('storage-lmdb', storage => openPlugin(lmdb, { config: { storage: storage ?? {} } }))
+
+t.test('what was committed is there after reopening, and nobody else may read it', async t => {
+  const data_dir = join(t.testdir(), 'data')
+  const stored = [makeStored(), makeStored({ status: 'running', output: 'é'.repeat(10_000) })]
+  const first = await openPlugin(lmdb, { data_dir })
+  for (const each of stored) first.service.save(each)
+  await first.service.requestCancel(stored[1]?.execution.id ?? '')
+  first.service.save(makeStored()) // closing commits what waits
+  await first.close()
+  const { service, close } = await openPlugin(lmdb, { data_dir })
+  for (const each of stored) t.strictSame(await service.get(each.execution.id), each)
+  t.equal((await service.list({ limit: 1, offset: 0 })).total, 3)
+  t.strictSame(await service.unfinished(), [stored[1]])
+  t.strictSame(service.cancelRequests(), [stored[1]?.execution.id])
+  await close()
+  const mode = async (path: string): Promise<number> => (await stat(path)).mode & 0o777
+  t.strictSame([await mode(data_dir), await mode(join(data_dir, fileName)), await mode(join(data_dir, `${fileName}-lock`))], [0o700, 0o600, 0o600])
+})
+
+t.test('a file of a newer format, of another program, or that can not be written is refused by name', async t => {
+  const refused = async (data_dir: string, message: RegExp): Promise<void> => {
+    await t.rejects(openPlugin(lmdb, { data_dir }), { message })
+  }
+  const newer = t.testdir({ newer: {}, other: {}, folder: { [fileName]: {} } })
+  const env = await openFile(join(newer, 'newer'))
+  await env.transact(() => { env.meta.putSync('format', '99') })
+  await env.close()
+  await refused(join(newer, 'newer'), /newer\/history\.mdb has format 99, made by a newer version; this one knows formats up to 1/)
+  const file = join(newer, 'other', fileName)
+  const other = await openEnvironment(file, async () => {})
+  await other.close()
+  await refused(join(newer, 'other'), /other\/history\.mdb is not a history of executions/)
+  await refused(join(newer, 'folder'), /folder\/history\.mdb is damaged: it is not a file/)
+})
+
+t.test('executions past their age are removed, with all that belongs to them', async t => {
+  const data_dir = t.testdir()
+  const long = await openPlugin(lmdb, { data_dir, config: { storage: { history_days_max: 100 } } })
+  for (let i = 0; i < 1_300; i++) {
+    const created_at = new Date(Date.now() - (i < 1_200 ? 20 : 5) * day_ms).toISOString()
+    long.service.save(makeStored({ created_at, output: 'x'.repeat(i % 3 === 0 ? 5_000 : 1) }))
+  }
+  await long.close()
+  const { service, close } = await openPlugin(lmdb, { data_dir, config: { storage: { history_days_max: 10 } } })
+  await until('old executions are gone', async () => (await service.list({ limit: 1, offset: 0 })).total === 100)
+  t.equal((await service.list({ limit: 500, offset: 0, status: 'success' })).executions.length, 100)
+  await close()
+  const env = await openFile(data_dir)
+  t.strictSame([env.executions, env.ids, env.details].map(db => db.getCount()), [100, 100, 34])
+  t.strictSame([...env.columns.getKeys({})], [4, 5], 'a chunk goes when all of it is gone')
+  await env.close()
+  await checkFile(join(data_dir, fileName))
+})
+
+t.test('filters hold past the greatest number of names', async t => {
+  const env = await openFile(t.testdir())
+  const names = new Names(env, 2)
+  const numbers = await env.transact(() => [['a', 'x'], ['b', 'x'], ['c', 'x'], ['a', 'x']].map(([skill = '', tool = '']) => names.numberOf(skill, tool)))
+  t.strictSame(numbers, [1, 2, 0, 1])
+  t.strictSame([...names.verdicts('a', undefined) ?? []].slice(0, 4), [2, 1, 0, 0], 'number 0 is looked up, and so is not missed')
+  await t.rejects(env.transact(() => {
+    env.names.putSync(3, '["lost","tool"]')
+    throw new Error('undone')
+  }), { message: 'undone' })
+  t.equal(env.names.get(3), undefined, 'a transaction that throws writes nothing')
+  await env.close()
+})
