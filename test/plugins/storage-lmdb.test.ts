@@ -58,7 +58,7 @@ t.test('executions past their age are removed, with all that belongs to them', a
   }
   await long.close()
   const { service, close } = await openPlugin(lmdb, { data_dir, config: { storage: { history_days_max: 10 } } })
-  await until('old executions are gone', async () => (await service.list({ limit: 1, offset: 0 })).total === 100)
+  await until(async () => (await service.list({ limit: 1, offset: 0 })).total === 100)
   t.equal((await service.list({ limit: 500, offset: 0, status: 'success' })).executions.length, 100)
   await close()
   const env = await openFile(data_dir)

@@ -63,7 +63,7 @@ async function full (): Promise<void> {
   const seen = await Promise.all(ids.map(id => service.get(id)))
   const { total } = await service.list({ limit: 1, offset: 0 })
   say(`full ${degraded()} ${seen.every(stored => stored !== undefined)} ${ids.length - total}`)
-  await until('the history can be written again', () => degraded() === undefined)
+  await until(() => degraded() === undefined)
   await service.commit()
   await close()
   say(`well ${ids.length}`)
