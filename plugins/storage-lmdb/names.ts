@@ -10,7 +10,7 @@ export const nameVerdict = { no: 0, yes: 1, look: 2 } as const
 export class Names {
   readonly #env: Environment
   readonly #max: number
-  #numbers = new Map<string, number>()
+  #numbers = new Map<string, Map<string, number>>() // by skill, then tool
   #pairs: [string, string][] = []
 
   constructor (env: Environment, max = namesMax) {
@@ -27,7 +27,7 @@ export class Names {
 
   /** The number of a pair; a new one where there is none yet. Within a transaction, after `refresh`. */
   numberOf (skill_name: string, tool_name: string): number {
-    const known = this.#numbers.get(keyOf(skill_name, tool_name))
+    const known = this.#numbers.get(skill_name)?.get(tool_name)
     if (known !== undefined) return known
     if (this.#pairs.length >= this.#max) return 0
     this.#env.names.putSync(this.#pairs.length + 1, JSON.stringify([skill_name, tool_name]))
@@ -57,11 +57,10 @@ export class Names {
 
   #add (pair: [string, string]): number {
     const number = this.#pairs.push(pair)
-    this.#numbers.set(keyOf(...pair), number)
+    const [skill_name, tool_name] = pair
+    const tools = this.#numbers.get(skill_name)
+    if (tools === undefined) this.#numbers.set(skill_name, new Map([[tool_name, number]]))
+    else tools.set(tool_name, number)
     return number
   }
-}
-
-function keyOf (skill_name: string, tool_name: string): string {
-  return `${skill_name.length}:${skill_name}${tool_name}`
 }
