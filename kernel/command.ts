@@ -28,6 +28,8 @@ export interface Command { program: string, args: string[], stdin: string | unde
 export const argumentBytesMax = 131_071
 /** All arguments together, in bytes: half of what Linux gives arguments and environment by default (2 MiB). */
 export const argumentsBytesMax = 1_048_576
+/** What each argument costs beyond its text: the NUL at its end, and the pointer to it. */
+const argumentOverheadBytes = 9
 
 export type CommandSpec = readonly (string | CommandSpec)[]
 
@@ -36,7 +38,8 @@ const placeholder = /\{\{(\.\.\.|\?)?([^{}]*)\}\}/g
 /**
  * Parses a manifest's `command`, `stdin` and `cwd`.
  * @throws Error naming the placeholder, when one has no parameter, may be absent outside a group, stands in the
- * program's name, spreads what is not an array or a part of an argument, or asks for what is not a boolean
+ * program's name, spreads what is not an array or a part of an argument, or asks for what is not a boolean; or when
+ * there is a NUL, which no argument can hold
  */
 export function parseCommand (
   spec: { command: CommandSpec, stdin?: string, cwd?: string }, parameters: readonly ParameterDescriptor[]
@@ -46,6 +49,7 @@ export function parseCommand (
   if (typeof program !== 'string' || program === '' || program.search(placeholder) >= 0) {
     throw new Error('command: the first item is the program, a literal without placeholders')
   }
+  if (holdsNul(spec.command) || spec.cwd?.includes('\0') === true) throw new Error('command: no argument can hold a NUL character')
   const find = (name: string): ParameterDescriptor => {
     const parameter = byName.get(name)
     if (parameter === undefined) throw new Error(`placeholder {{${name}}} has no parameter of that name`)
@@ -99,28 +103,28 @@ export function expandCommand (template: CommandTemplate, parameters: JsonObject
   const args: string[] = []
   let bytes = 0
   let afterDashes = false
-  const push = (argument: string, first: string | undefined): void => {
-    if (first !== undefined && argument.startsWith('-') && !afterDashes && !template.dashes.includes(first)) {
-      throw refuse(first, 'must not begin with "-": it would pass for an option')
+  /** `lead`: the parameter that the argument begins with; `culprit`: the one to name where the argument is too long. */
+  const push = (argument: string, lead: string | undefined, culprit: string | undefined): void => {
+    if (lead !== undefined && argument.startsWith('-') && !afterDashes && !template.dashes.includes(lead)) {
+      throw refuse(lead, 'must not begin with "-": it would pass for an option')
     }
     const length = Buffer.byteLength(argument)
-    if (length > argumentBytesMax) throw refuse(first, `makes an argument of ${length} bytes; the system takes ${argumentBytesMax}`)
-    bytes += length + 1
-    if (bytes > argumentsBytesMax) throw refuse(first, `makes the arguments longer than ${argumentsBytesMax} bytes in all`)
-    if (first === undefined && argument === '--') afterDashes = true
+    if (length > argumentBytesMax) throw refuse(culprit, `makes an argument of ${length} bytes; the system takes ${argumentBytesMax}`)
+    bytes += length + argumentOverheadBytes
+    if (bytes > argumentsBytesMax) throw refuse(culprit, `makes the arguments longer than ${argumentsBytesMax} bytes in all`)
+    if (culprit === undefined && argument === '--') afterDashes = true
     args.push(argument)
   }
   const walk = (parts: readonly Part[]): void => {
     for (const part of parts) {
       switch (part.kind) {
         case 'argument': {
-          // Only a placeholder that opens the argument can turn it into an option.
-          const lead = part.pieces[0]
-          push(fill(part.pieces, parameters), lead !== undefined && 'parameter' in lead ? lead.parameter : undefined)
+          const culprit = part.pieces.find(piece => 'parameter' in piece)
+          push(fill(part.pieces, parameters), leadOf(part.pieces, parameters), culprit?.parameter)
           break
         }
         case 'spread':
-          for (const item of arrayOf(parameters[part.parameter])) push(text(item, part.parameter), part.parameter)
+          for (const item of arrayOf(valueOf(parameters, part.parameter))) push(text(item, part.parameter), part.parameter, part.parameter)
           break
         case 'group':
           if (isWhole(part.parts, parameters)) walk(part.parts)
@@ -142,17 +146,40 @@ export function expandCommand (template: CommandTemplate, parameters: JsonObject
 function isWhole (parts: readonly Part[], parameters: JsonObject): boolean {
   return parts.every(part => {
     switch (part.kind) {
-      case 'argument': return part.pieces.every(piece => 'literal' in piece || parameters[piece.parameter] !== undefined)
-      case 'spread': return parameters[part.parameter] !== undefined
-      case 'when': return parameters[part.parameter] === true
+      case 'argument': return part.pieces.every(piece => 'literal' in piece || valueOf(parameters, piece.parameter) !== undefined)
+      case 'spread': return valueOf(parameters, part.parameter) !== undefined
+      case 'when': return valueOf(parameters, part.parameter) === true
       case 'group': return true
     }
   })
 }
 
+/**
+ * The parameter that can turn an argument into an option: the one its first character comes from. A literal dash that
+ * comes to stand first, because what is before it is empty, is that parameter's doing.
+ */
+function leadOf (pieces: readonly Piece[], parameters: JsonObject): string | undefined {
+  let lead: string | undefined
+  for (const piece of pieces) {
+    if ('literal' in piece) break
+    lead = piece.parameter
+    if (fill([piece], parameters) !== '') break
+  }
+  return lead
+}
+
+function holdsNul (spec: CommandSpec): boolean {
+  return spec.some(item => typeof item === 'string' ? item.includes('\0') : holdsNul(item))
+}
+
+/** A parameter may be called `constructor`: only what the object itself has counts. */
+function valueOf (parameters: JsonObject, name: string): unknown {
+  return Object.hasOwn(parameters, name) ? parameters[name] : undefined
+}
+
 function fill (pieces: readonly Piece[], parameters: JsonObject, nulAllowed = false): string {
   let filled = ''
-  for (const piece of pieces) filled += 'literal' in piece ? piece.literal : text(parameters[piece.parameter], piece.parameter, nulAllowed)
+  for (const piece of pieces) filled += 'literal' in piece ? piece.literal : text(valueOf(parameters, piece.parameter), piece.parameter, nulAllowed)
   return filled
 }
 

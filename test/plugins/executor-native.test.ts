@@ -15,6 +15,8 @@ import { until } from '../support/until.ts'
 
 const hang = commandCall(['sleep', '100000'])
 
+t.setTimeout(300_000)
+
 testExecutor('executor-native', {
   async open (config) {
     const { service: executor, close } = await openPlugin(native, { config })
