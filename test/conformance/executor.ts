@@ -1,0 +1,300 @@
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import type { Test } from 'tap'
+import {
+  outputBytesStop, outputOf, type Executor, type Isolation, type JsonObject, type LogLevel, type Outcome, type SkillDefinition, type ToolDefinition
+} from '../../kernel/index.ts'
+import { until } from '../support/until.ts'
+
+/** What an executor is asked to run. */
+export interface Call { skill: SkillDefinition, tool: ToolDefinition, parameters: JsonObject }
+
+/** An executor under test, and how it is closed. `close` resolves when everything it held is released. */
+export interface Opened { executor: Executor, close (): Promise<void> }
+
+/** What the suite needs to know of an executor. A call is undefined where the executor can't do it: that case is then skipped. */
+export interface ExecutorHarness {
+  /** Opens one, with these values in its configuration (the rest has its defaults). */
+  open (config: JsonObject): Promise<Opened>
+  /** What its runs report. */
+  isolation: Isolation
+  calls: {
+    /** Succeeds; its output is exactly the text. */
+    echo (text: string): Call | undefined
+    /** Fails; the outcome's message holds this one. */
+    fail (message: string): Call | undefined
+    /** Succeeds with the output `slept`, after so long. */
+    sleep (ms: number): Call | undefined
+    /** Never ends by itself. */
+    hang (): Call | undefined
+    /** Succeeds; its output is so many times the letter x. */
+    output (bytes: number): Call | undefined
+    /** Appends the text to the file in one write, and succeeds. Tells how often a tool really ran. */
+    append (file: string, text: string): Call | undefined
+  }
+  /** A configuration in which no more than `limit` of these calls, which never end by themselves, run at once. */
+  concurrency: { config: JsonObject, limit: number, hang: Call } | undefined
+}
+
+/** A run, and what was observed of it. */
+interface Run {
+  outcome: Promise<Outcome>
+  started: Isolation[]
+  /** In the order of their coming. */
+  events: string[]
+  /** performance.now() */
+  started_ms: number | undefined
+  abort: AbortController
+}
+
+/** Long enough that only a hang reaches it. */
+const generous_ms = 60_000
+/** How long a fault is given to show itself, where a test asserts that something does not happen. */
+const quiet_ms = 150
+
+let runs = 0
+
+/** Begins a run. */
+function begin (executor: Executor, call: Call, timeout_ms = generous_ms, abort = new AbortController()): Run {
+  const run: Run = { outcome: Promise.reject(new Error('not begun')), started: [], events: [], started_ms: undefined, abort }
+  run.outcome.catch(() => {})
+  const observer = {
+    started (isolation: Isolation): void {
+      run.started.push(isolation)
+      run.events.push('started')
+      run.started_ms = performance.now()
+    },
+    progress (): void { run.events.push('progress') },
+    log (_level: LogLevel, _text: string): void { run.events.push('log') }
+  }
+  const task = { execution_id: `run-${++runs}`, ...call, timeout_ms, config: {} }
+  run.outcome = executor.run(task, observer, abort.signal).finally(() => { run.events.push('ended') })
+  return run
+}
+
+/** Runs a test with an executor of its own, which is closed whatever happens. */
+function using (harness: ExecutorHarness, config: JsonObject, test: (t: Test, executor: Executor) => Promise<void>): (t: Test) => Promise<void> {
+  return async t => {
+    const opened = await harness.open(config)
+    try {
+      await test(t, opened.executor)
+    } finally {
+      await opened.close()
+    }
+  }
+}
+
+type Maybe = Record<string, Call | ExecutorHarness['concurrency']>
+type All<C extends Maybe> = C & { [K in keyof C]: Exclude<C[K], undefined> }
+
+/** Runs a test of the suite, or skips it when the executor has no call for it. */
+function when<C extends Maybe> (t: Test, name: string, calls: C, test: (calls: All<C>) => (t: Test) => Promise<void>): void {
+  if (isWhole(calls)) t.test(name, test(calls))
+  else t.test(name, { skip: `the executor has no ${Object.keys(calls).filter(key => calls[key] === undefined).join(', ')}` }, async () => {})
+}
+
+function isWhole<C extends Maybe> (calls: C): calls is All<C> {
+  return Object.values(calls).every(call => call !== undefined)
+}
+
+/** What every executor must do. */
+export function testExecutor (name: string, harness: ExecutorHarness): void {
+  t.test(`${name} is an executor`, async t => {
+    t.setTimeout(180_000)
+    testOutcomes(t, harness)
+    testLimits(t, harness)
+    testAborts(t, harness)
+    testConcurrency(t, harness)
+    testCrowd(t, harness)
+  })
+}
+
+function testOutcomes (t: Test, harness: ExecutorHarness): void {
+  const { calls } = harness
+  const texts = {
+    'plain text': 'plain',
+    'an empty one': '',
+    'text beyond ASCII': '\ufeffünïcødé 漢字 🙂 e\u0301\u2028',
+    'white space around': ' \t around \n\n',
+    'what shells and formatters read': '%s $HOME `id` "\'\\ {"a":[1,"\\u0000"]}'
+  }
+  for (const [kind, text] of Object.entries(texts)) {
+    when(t, `success: the output is exact: ${kind}`, { echo: calls.echo(text) }, ({ echo }) => using(harness, {}, async (t, executor) => {
+      const run = begin(executor, echo)
+      t.same(await run.outcome, { status: 'success', output: text, output_truncated: false })
+      t.same(run.started, [harness.isolation], 'started once, in its isolation')
+      t.equal(run.events[0], 'started', 'before it ended')
+    }))
+  }
+  when(t, 'failure: an outcome with the message, and the next run is unharmed', { fail: calls.fail('broken beyond repair'), echo: calls.echo('well') }, ({ fail, echo }) =>
+    using(harness, {}, async (t, executor) => {
+      const run = begin(executor, fail)
+      const outcome = await run.outcome
+      t.equal(outcome.status, 'failed')
+      if (outcome.status === 'failed') t.match(outcome.error.message, /broken beyond repair/)
+      t.equal(run.started.length, 1)
+      t.match(await begin(executor, echo).outcome, { status: 'success', output: 'well' })
+    }))
+}
+
+function testLimits (t: Test, harness: ExecutorHarness): void {
+  const { calls } = harness
+  when(t, 'timeout: a run past its limit ends as timeout, no earlier, and the next run is unharmed', { hang: calls.hang(), echo: calls.echo('well') }, ({ hang, echo }) =>
+    using(harness, {}, async (t, executor) => {
+      const run = begin(executor, hang, 200)
+      t.equal((await run.outcome).status, 'timeout')
+      t.equal(run.started.length, 1)
+      // Timers may fire a millisecond early by the clock of performance.now.
+      t.ok(performance.now() - (run.started_ms ?? Infinity) >= 198, 'not before its limit, counted from started')
+      t.match(await begin(executor, echo).outcome, { status: 'success', output: 'well' })
+    }))
+  when(t, 'timeout: waiting in the queue does not count', { limit: harness.concurrency, sleep: calls.sleep(10) }, ({ limit, sleep }) =>
+    using(harness, limit.config, async (t, executor) => {
+      const holders = Array.from({ length: limit.limit }, () => begin(executor, limit.hang))
+      await until(() => holders.every(run => run.started.length === 1))
+      const queued = begin(executor, sleep, 2000)
+      await new Promise(resolve => setTimeout(resolve, 2100))
+      t.same(queued.events, [], 'still queued, after longer than its limit')
+      for (const holder of holders) holder.abort.abort()
+      t.match(await queued.outcome, { status: 'success', output: 'slept' })
+      await Promise.all(holders.map(run => run.outcome))
+    }))
+  when(t, 'output past execution.output_bytes_max is cut, with a note', { output: calls.output(5000), fits: calls.output(2048), wide: calls.echo('€'.repeat(1500)) }, ({ output, fits, wide }) =>
+    using(harness, { execution: { output_bytes_max: 2048 } }, async (t, executor) => {
+      t.same(await begin(executor, output).outcome, { status: 'success', ...outputOf('x'.repeat(5000), 2048) })
+      t.same(await begin(executor, fits).outcome, { status: 'success', output: 'x'.repeat(2048), output_truncated: false })
+      t.same(await begin(executor, wide).outcome, { status: 'success', ...outputOf('€'.repeat(1500), 2048) }, 'cut between characters')
+    }))
+  when(t, 'output past 16 MiB stops the tool: failed, with what was kept', { output: calls.output(outputBytesStop + 1_048_576), most: calls.output(1_048_576) }, ({ output, most }) =>
+    using(harness, {}, async (t, executor) => {
+      const outcome = await begin(executor, output).outcome
+      t.equal(outcome.status, 'failed')
+      t.equal(outcome.output_truncated, true)
+      t.ok(outcome.output.startsWith('x'.repeat(1_048_576)) && outcome.output.length < 1_048_700, 'what was kept, and a note')
+      if (outcome.status === 'failed') t.match(outcome.error.message, /16 MiB/)
+      const whole = await begin(executor, most).outcome
+      t.ok(whole.output === 'x'.repeat(1_048_576) && !whole.output_truncated, 'exactly the limit is kept whole')
+    }))
+}
+
+function testAborts (t: Test, harness: ExecutorHarness): void {
+  const { calls } = harness
+  when(t, 'abort before run: cancelled, and never started', { echo: calls.echo('never') }, ({ echo }) => using(harness, {}, async (t, executor) => {
+    const run = begin(executor, echo, generous_ms, aborted())
+    t.match(await run.outcome, { status: 'cancelled' })
+    t.same(run.started, [])
+  }))
+  when(t, 'abort while running: cancelled, and the next run is unharmed', { hang: calls.hang(), echo: calls.echo('well') }, ({ hang, echo }) =>
+    using(harness, {}, async (t, executor) => {
+      const run = begin(executor, hang)
+      await until(() => run.started.length === 1)
+      run.abort.abort()
+      t.match(await run.outcome, { status: 'cancelled' })
+      t.match(await begin(executor, echo).outcome, { status: 'success', output: 'well' })
+    }))
+  when(t, 'abort at once after run: settles as cancelled', { hang: calls.hang() }, ({ hang }) => using(harness, {}, async (t, executor) => {
+    const run = begin(executor, hang)
+    run.abort.abort()
+    t.match(await run.outcome, { status: 'cancelled' })
+  }))
+  when(t, 'abort after the end is harmless', { echo: calls.echo('well') }, ({ echo }) => using(harness, {}, async (t, executor) => {
+    const run = begin(executor, echo)
+    t.match(await run.outcome, { status: 'success', output: 'well' })
+    run.abort.abort()
+    t.match(await begin(executor, echo).outcome, { status: 'success', output: 'well' })
+    t.same(run.events, ['started', 'ended'])
+  }))
+  when(t, 'closing while runs are active settles them all', { hang: calls.hang(), echo: calls.echo('late') }, ({ hang, echo }) => async t => {
+    const { executor, close } = await harness.open(harness.concurrency?.config ?? {})
+    const active = Array.from({ length: 6 }, () => begin(executor, hang))
+    await until(() => active.some(run => run.started.length === 1))
+    await close()
+    for (const run of active) {
+      const { status } = await run.outcome
+      t.ok(status === 'cancelled' || status === 'failed', `settled as ${status}`)
+      t.equal(run.events.filter(event => event === 'ended').length, 1)
+    }
+    const late = begin(executor, echo)
+    t.not(await late.outcome.then(outcome => outcome.status, () => 'refused'), 'success', 'a closed executor runs nothing')
+    t.same(late.started, [])
+  })
+}
+
+function testConcurrency (t: Test, harness: ExecutorHarness): void {
+  when(t, 'no more than the limit runs at once; what is queued starts as others end, or never when it is aborted', { limit: harness.concurrency }, ({ limit: { config, limit, hang } }) =>
+    using(harness, config, async (t, executor) => {
+      const all = Array.from({ length: limit + 3 }, () => begin(executor, hang))
+      const started = (): number => all.filter(run => run.started.length > 0).length
+      await until(() => started() >= limit)
+      await quiet()
+      t.equal(started(), limit)
+      t.ok(all.slice(0, limit).every(run => run.started.length === 1), 'first come, first served')
+      const dropped = all[limit]
+      dropped?.abort.abort()
+      t.match(await dropped?.outcome, { status: 'cancelled', output: '' }, 'aborted in the queue')
+      all[0]?.abort.abort()
+      await until(() => started() > limit)
+      await quiet()
+      t.equal(started(), limit + 1, 'one ended, one began')
+      t.same(dropped?.started, [], 'what was aborted in the queue never began')
+      for (const run of all) run.abort.abort()
+      for (const run of all) t.match(await run.outcome, { status: 'cancelled' })
+    }))
+}
+
+/** 200 runs of every kind at once: each gets its own outcome, and none runs twice. */
+function testCrowd (t: Test, harness: ExecutorHarness): void {
+  const { calls } = harness
+  const file = `${t.testdir({ marks: '' })}/marks`
+  when(t, '200 mixed runs at once: each its own outcome and output, none twice', {
+    echo: calls.echo('a'), fail: calls.fail('b'), sleep: calls.sleep(1), hang: calls.hang(), append: calls.append(file, 'c')
+  }, ({ sleep, hang }) => using(harness, {}, async (t, executor) => {
+    const expected = new Set<string>()
+    const crowd = Array.from({ length: 200 }, async (_, i) => {
+      const text = `run ${i} é`
+      switch (i % 10) {
+        case 0: case 1: case 2: return sameOutcome(t, i, begin(executor, some(calls.echo(text))), { status: 'success', output: text })
+        case 3: case 4: return sameOutcome(t, i, begin(executor, some(calls.fail(text))), { status: 'failed', error: { message: new RegExp(text) } })
+        case 5: return sameOutcome(t, i, begin(executor, sleep), { status: 'success', output: 'slept' })
+        case 6: return sameOutcome(t, i, begin(executor, hang, 30), { status: 'timeout' })
+        case 7: {
+          const run = begin(executor, hang)
+          setTimeout(() => { run.abort.abort() }, i)
+          return sameOutcome(t, i, run, { status: 'cancelled' })
+        }
+        default:
+          expected.add(`${i}`)
+          return sameOutcome(t, i, begin(executor, some(calls.append(file, `${i}\n`))), { status: 'success' })
+      }
+    })
+    await Promise.all(crowd)
+    const marks = await readLines(file)
+    t.same(marks.toSorted(), [...expected].toSorted(), 'each ran once')
+  }))
+}
+
+async function sameOutcome (t: Test, index: number, run: Run, pattern: object): Promise<void> {
+  const outcome = await run.outcome
+  t.match(outcome, pattern, `run ${index}`)
+  if (outcome.status !== 'cancelled') t.equal(run.started.length, 1, `run ${index} started once`)
+  else t.ok(run.started.length <= 1, `run ${index} started at most once`)
+}
+
+async function readLines (file: string): Promise<string[]> {
+  return (await readFile(file, 'utf8')).split('\n').filter(line => line !== '')
+}
+
+function some (call: Call | undefined): Call {
+  if (call === undefined) throw new Error('the harness has this call for one text and not for another')
+  return call
+}
+
+function aborted (): AbortController {
+  const controller = new AbortController()
+  controller.abort()
+  return controller
+}
+
+async function quiet (): Promise<void> {
+  await new Promise(resolve => setTimeout(resolve, quiet_ms))
+}
