@@ -29,6 +29,7 @@ export {
   type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type Skill, type Tool
 } from './schemas.ts'
 export { Scope } from './scope.ts'
+export type { ToolContext } from './skill.ts'
 export { isFinal, nextStatus } from './transitions.ts'
 export { compileCheck, type Check } from './validation.ts'
 export { readVersion, type Version } from './version.ts'

@@ -1,0 +1,37 @@
+import { Type } from 'typebox'
+import { definePlugin, threadsOf } from '../../kernel/index.ts'
+import { HeapWatch } from './heap-watch.ts'
+import { Pool } from './pool.ts'
+
+/** Between asking a tool to end and ending its thread. */
+const grace_ms = 300
+/** Threads there may be at least, and for each that may compute: most of many wait. */
+const threadsMin = 64
+const threadsEach = 8
+
+/** Runs script skills in worker threads. */
+export default definePlugin({
+  name: 'executor-worker',
+  slot: 'executor',
+  options: Type.Object({
+    load_ms: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'How long a skill\'s module may take to load, in milliseconds' }),
+    idle_ms: Type.Integer({ default: 10_000, minimum: 100, maximum: 3_600_000, description: 'An idle script thread is ended after so long, in milliseconds' })
+  }, { additionalProperties: false }),
+  setup ({ config, scope, log }, { load_ms, idle_ms }) {
+    const threads = threadsOf(config)
+    const { queue_max, output_bytes_max, heap_bytes_max } = config.execution
+    const heap = new HeapWatch(heap_bytes_max, log)
+    const pool = new Pool({
+      threads,
+      threadsMax: Math.max(threadsMin, threadsEach * threads),
+      queueMax: queue_max,
+      outputBytesMax: output_bytes_max,
+      heapBytesMax: heap_bytes_max,
+      load_ms,
+      grace_ms,
+      idle_ms
+    }, heap, log)
+    scope.defer(() => pool.close())
+    return pool
+  }
+})

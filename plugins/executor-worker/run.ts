@@ -1,0 +1,77 @@
+import { messageOf, outputBytesStop, outputOf, type Isolation, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import type { Of, Result } from './protocol.ts'
+
+/** A run from its call to its outcome, whichever threads it is tried on. */
+export class Run {
+  readonly task: Task
+  readonly module: string
+  readonly #observer: TaskObserver
+  readonly #log: Logger
+  readonly outcome: Promise<Outcome>
+  #resolve!: (outcome: Outcome) => void
+  #reject!: (error: Error) => void
+  /** Times it was dispatched. */
+  attempts = 0
+  settled = false
+
+  constructor (task: Task, module: string, observer: TaskObserver, log: Logger) {
+    this.task = task
+    this.module = module
+    this.#observer = observer
+    this.#log = log
+    this.outcome = new Promise((resolve, reject) => { this.#resolve = resolve; this.#reject = reject })
+  }
+
+  settle (outcome: Outcome): void {
+    this.settled = true
+    this.#resolve(outcome)
+  }
+
+  /** For a fault of the executor's own. */
+  fault (error: Error): void {
+    this.settled = true
+    this.#reject(error)
+  }
+
+  started (isolation: Isolation): void {
+    this.#tell(observer => { observer.started(isolation) })
+  }
+
+  heard (message: Of<'progress'> | Of<'log'>): void {
+    if (message.type === 'log') this.#tell(observer => { observer.log(message.level, message.text) })
+    else this.#tell(observer => { observer.progress(message.done, message.total, message.message) })
+  }
+
+  /** An observer that throws harms neither the run nor the thread's messages. */
+  #tell (tell: (observer: TaskObserver) => void): void {
+    if (this.settled) return
+    try {
+      tell(this.#observer)
+    } catch (error) {
+      this.#log.error({ execution_id: this.task.execution_id, error: messageOf(error) }, 'an observer of a run failed')
+    }
+  }
+}
+
+export const nothing = { output: '', output_truncated: false }
+
+export function failed (message: string, details: Record<string, unknown> = {}): Outcome {
+  return { ...nothing, status: 'failed', error: { message, details } }
+}
+
+/** The outcome of a run that was neither out of time nor cancelled. */
+export function outcomeOf (result: Exclude<Result, { kind: 'recalled' }>, bytesMax: number): Outcome {
+  switch (result.kind) {
+    case 'output': {
+      const kept = outputOf(result.text, bytesMax, result.bytes)
+      if (result.bytes <= outputBytesStop) return { ...kept, status: 'success' }
+      return { ...kept, status: 'failed', error: { message: `the tool put out ${result.bytes} bytes, more than the ${mebibytes(outputBytesStop)} MiB that are allowed`, details: {} } }
+    }
+    case 'failed':
+      return failed(result.message, result.name === undefined ? {} : { name: result.name })
+  }
+}
+
+export function mebibytes (bytes: number): number {
+  return Math.round(bytes / 1_048_576)
+}

@@ -1,0 +1,37 @@
+import { pathToFileURL } from 'node:url'
+import type { ToolContext } from '../../kernel/index.ts'
+
+type Run = (parameters: unknown, context: ToolContext) => unknown
+
+/** What the modules this thread has loaded export as tools, by URL. */
+const loaded = new Map<string, unknown>()
+
+/** The module's URL: another revision is another module to Node. */
+export function urlOf (module: string, revision: string): string {
+  const url = pathToFileURL(module)
+  url.searchParams.set('revision', revision)
+  return url.href
+}
+
+export function isLoaded (url: string): boolean {
+  return loaded.has(url)
+}
+
+/** Imports a module. Rejects with what it throws. */
+export async function load (url: string): Promise<void> {
+  const module: unknown = await import(url)
+  loaded.set(url, property(property(module, 'default'), 'tools'))
+}
+
+/** @throws Error when the loaded module has no such tool */
+export function toolOf (url: string, name: string): Run {
+  const tools = loaded.get(url)
+  const tool = typeof tools === 'object' && tools !== null && Object.hasOwn(tools, name) ? property(tools, name) : undefined
+  const run = property(tool, 'run')
+  if (typeof run !== 'function') throw new Error(`the module's default export has no function tools.${name}.run`)
+  return (parameters, context) => Reflect.apply(run, tool, [parameters, context])
+}
+
+function property (value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}

@@ -1,0 +1,130 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { getHeapStatistics } from 'node:v8'
+import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
+import { claims, exchange, type Ended, type Message, type Of, type Result, type ThreadData } from './protocol.ts'
+import { captureOutput } from './thread-capture.ts'
+import { Execution } from './thread-execution.ts'
+import { activeCount, leftOpen, noteHiddenTimers, whenClosed } from './thread-leftovers.ts'
+import { isLoaded, load, toolOf, urlOf } from './thread-modules.ts'
+import { failureOf, messageOfThrow, resultOf } from './thread-text.ts'
+
+/**
+ * The script thread: the default export runs one tool. Whatever the tool does, the result is the tool's own; what it
+ * leaves open is told, so that the thread is not given to anybody else.
+ */
+
+const port = parentPort
+if (port === null) throw new Error('this module runs in a worker thread')
+const data: ThreadData = workerData
+const send = (message: Message): void => { port.postMessage(message) }
+const environment = { ...process.env }
+
+/** Whose code runs, through every await and callback; readable in the handlers of stray errors, too. */
+const owner = new AsyncLocalStorage<Execution>()
+let current: Execution | undefined
+
+const flush = captureOutput((level, text) => { (owner.getStore() ?? current)?.log(level, text) })
+noteHiddenTimers()
+process.on('uncaughtException', stray)
+process.on('unhandledRejection', stray)
+
+const { port1, port2 } = new MessageChannel()
+port1.on('message', (message: Message) => {
+  if (message.type === 'ask' && current?.message.run === message.run) current.ask()
+})
+port1.unref()
+port.postMessage({ type: 'ready', port: port2 } satisfies Message, [port2])
+
+/** An error nobody caught fails the execution it comes from, while that runs; it never touches another. */
+function stray (error: unknown): void {
+  // A throw in a bare microtask has lost its owner: only the running execution can have made it.
+  const execution = owner.getStore() ?? current
+  if (execution !== undefined && !execution.ended && execution.fail !== undefined) execution.fail(error)
+  else send({ type: 'stray', text: execution === undefined ? messageOfThrow(error) : `${execution.message.execution_id}: ${messageOfThrow(error)}` })
+}
+
+export default async function run (message: Of<'run'>): Promise<Ended> {
+  const execution = new Execution(message, send)
+  const before = activeCount()
+  current = execution
+  // A plain object: whatever tools do to it is gone with the run.
+  process.env = { ...environment, ...message.env }
+  const { result, ran_ms, over } = await owner.run(execution, perform, execution)
+  flush()
+  execution.end()
+  current = undefined
+  process.env = { ...environment }
+  const spent = !over || getHeapStatistics().used_heap_size > data.heap_bytes_kept_max
+  const settling = !spent && leftOpen(before)
+  if (settling) whenClosed(before, () => { send({ type: 'clean', run: message.run }) })
+  return { type: 'ended', run: message.run, result, ran_ms, sent: execution.sent, thread: spent ? 'spent' : settling ? 'settling' : 'free' }
+}
+
+/** A result; `over` says whether the thread came out of it whole: nothing runs on, nothing is half loaded. */
+interface Performed { result: Result, ran_ms: number, over: boolean }
+
+async function perform (execution: Execution): Promise<Performed> {
+  const { message } = execution
+  const url = urlOf(message.module, message.revision)
+  let from: number = claims.dispatched
+  if (!isLoaded(url)) {
+    if (!exchange(data.claim, claims.dispatched, claims.loading)) return recalled
+    from = claims.loading
+    send({ type: 'loading', run: message.run })
+    const failure = await settled(execution, () => load(url))
+    if ('error' in failure) return { result: failureOf(failure.error, 'the module did not load: '), ran_ms: 0, over: false }
+  }
+  let tool
+  try {
+    tool = toolOf(url, message.tool)
+  } catch (error) {
+    return { result: failureOf(error), ran_ms: 0, over: true }
+  }
+  if (!exchange(data.claim, from, claims.begun)) return recalled
+  send({ type: 'started', run: message.run })
+  const began_ms = performance.now()
+  try {
+    const value = tool(message.parameters, execution.context())
+    if (!isThenable(value)) return { result: resultOf(value, data.output_bytes_max), ran_ms: performance.now() - began_ms, over: true }
+    const end = await settled(execution, () => value, () => { send({ type: 'waiting', run: message.run }) })
+    const result = 'error' in end ? failureOf(end.error) : resultOf(end.value, data.output_bytes_max)
+    return { result, ran_ms: performance.now() - began_ms, over: end.over }
+  } catch (error) {
+    return { result: failureOf(error), ran_ms: performance.now() - began_ms, over: true }
+  }
+}
+
+const recalled: Performed = { result: { kind: 'recalled' }, ran_ms: 0, over: true }
+
+type End = { value: unknown, over: true } | { error: unknown, over: boolean }
+
+/**
+ * How a promise ends; or the stray error of its execution, which then goes on and is not over.
+ * @param waiting called when the promise is still pending after what was due at once
+ */
+function settled (execution: Execution, begin: () => unknown, waiting?: () => void): Promise<End> {
+  return new Promise(resolve => {
+    let pending = true
+    const end = (how: End): void => {
+      pending = false
+      execution.fail = undefined
+      resolve(how)
+    }
+    execution.fail = error => { end({ error, over: false }) }
+    new Promise(resolve => { resolve(begin()) }).then(
+      value => end({ value, over: true }),
+      (error: unknown) => end({ error, over: true })
+    )
+    if (waiting !== undefined) afterMicrotasks(4, () => { if (pending) waiting() })
+  })
+}
+
+/** An async function that awaits nothing settles within a few microtasks: it is not worth a message that it waits. */
+function afterMicrotasks (count: number, then: () => void): void {
+  if (count === 0) then()
+  else queueMicrotask(() => { afterMicrotasks(count - 1, then) })
+}
+
+function isThenable (value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
