@@ -116,10 +116,10 @@ t.test('killed during executions, it has all that was acknowledged, marks the re
   const server = await startServer(own)
   const file = join(own.folder, 'lines')
   const acknowledged: string[] = []
-  let killing = false
+  const killing = new AbortController()
   let asked = 0
   const client = async (): Promise<void> => {
-    while (!killing && asked < 5_000) {
+    while (!killing.signal.aborted && asked < 5_000) {
       const line = String(asked++)
       const answer = await execute(server.url, 'temper', 'touch', { file, line }).catch(() => undefined)
       if (answer?.status === 200) acknowledged.push(String(answer.body['execution_id']))
@@ -128,7 +128,7 @@ t.test('killed during executions, it has all that was acknowledged, marks the re
   const clients = Array.from({ length: 8 }, client)
   const hanging = execute(server.url, 'command', 'sleep', { seconds: 3600 }).catch(() => undefined)
   await until(async () => acknowledged.length > 100 && (await request(server.url, '/api/executions?status=running&tool_name=sleep')).body['total'] === 1)
-  killing = true
+  killing.abort()
   await server.kill()
   await Promise.all([...clients, hanging])
 
