@@ -81,6 +81,7 @@ class Thread {
       workerData: { cache_dir, skill_module } satisfies DescriberData,
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576), maxYoungGenerationSizeMb: 32 },
       env: environment(),
+      execArgv: [], // flags of the program (a debugger, say) are not for this thread
       stdin: false,
       // What a module prints must not get among what the program prints.
       stdout: true,

@@ -1,12 +1,10 @@
 import { realpath } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Type } from 'typebox'
 import { configHome, definePlugin, type LoadedSkills, type SkillDefinition, type SkillSource } from '../../kernel/index.ts'
 import { Describer, DescriberFault } from './describer.ts'
 import type { Fault, Folder, Listing, Reply } from './protocol.ts'
-
-/** How long listing a directory or describing one skill may take. */
-const limit_ms = 10_000
 
 /** Where the bundled skills lie, beside the compiled plugins. */
 const bundledDirectory = fileURLToPath(new URL('../../skills', import.meta.url))
@@ -28,7 +26,10 @@ interface Place {
 export default definePlugin({
   name: 'skills-directory',
   slot: 'skills',
-  setup ({ config, scope, log, data_dir }): SkillSource {
+  options: Type.Object({
+    describe_ms: Type.Integer({ default: 10_000, minimum: 100, maximum: 60_000, description: 'How long listing a directory or describing one skill may take, in milliseconds' })
+  }, { additionalProperties: false }),
+  setup ({ config, scope, log, data_dir }, { describe_ms }): SkillSource {
     const stopped = new AbortController()
     scope.defer(() => { stopped.abort(new Error('the plugin was stopped')) })
 
@@ -36,7 +37,7 @@ export default definePlugin({
       const describer = new Describer({
         cache_dir: join(data_dir, 'cache', 'skills'),
         skill_module: skillModule,
-        limit_ms,
+        limit_ms: describe_ms,
         heap_bytes_max: config.execution.heap_bytes_max,
         log
       })

@@ -69,8 +69,8 @@ function defineTool ({ name, description, timeout_ms, parameters: given, command
 }
 
 /** What users see of a parameter. How a value is put on a command line is not their concern. */
-function descriptor ({ name, type, description, required, allow_dash: _dash, ...keywords }: ParameterSource & { required: boolean }): ParameterDescriptor {
-  return { name, type, description, required, ...keywords }
+function descriptor ({ name, type, description, required, secret, allow_dash: _dash, ...keywords }: ParameterSource & { required: boolean }): ParameterDescriptor {
+  return { name, type, description, required, ...(secret === true && { secret }), ...keywords }
 }
 
 function checkParameter (parameter: ParameterSource & { required: boolean }): void {

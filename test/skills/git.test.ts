@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { expandCommand, type JsonObject, type SkillDefinition } from '../../kernel/index.ts'
 import { checked, loadBundled, toolOf } from '../support/load-skills.ts'
 
-const skill = await loadBundled(t, 'git')
+const skill = await loadBundled('git')
 const tools = ['status', 'log', 'diff', 'show', 'blame', 'branches']
 
 /** Runs the command a tool expands to, with an environment such as an executor gives it. */

@@ -7,7 +7,7 @@ import type { ToolContext } from '../../kernel/skill.ts'
 import { loadBundled, toolOf } from '../support/load-skills.ts'
 import { runScript } from '../support/run-script.ts'
 
-const skill = await loadBundled(t, 'hash')
+const skill = await loadBundled('hash')
 const run = (tool: string, parameters: JsonObject, context: Partial<ToolContext> = {}): Promise<unknown> => runScript(skill, tool, parameters, context)
 const abc = { md5: '900150983cd24fb0d6963f7d28e17f72', sha1: 'a9993e364706816aba3e25717850c26c9cd0d89d', sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad' }
 

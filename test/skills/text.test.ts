@@ -6,7 +6,7 @@ import type { JsonObject } from '../../kernel/index.ts'
 import { loadBundled } from '../support/load-skills.ts'
 import { runScript } from '../support/run-script.ts'
 
-const skill = await loadBundled(t, 'text')
+const skill = await loadBundled('text')
 const run = (tool: string, parameters: JsonObject): Promise<unknown> => runScript(skill, tool, parameters)
 
 t.test('the skill is loaded from its module and manifest', async t => {

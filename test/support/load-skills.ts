@@ -1,11 +1,10 @@
-import type { Test } from 'tap'
 import { compileCheck, SkilletError, type JsonObject, type LoadedSkills, type SkillDefinition, type ToolDefinition } from '../../kernel/index.ts'
 import plugin from '../../plugins/skills-directory/index.ts'
 import { openPlugin } from './open-plugin.ts'
 
 /** What the loader makes of these directories, and of the bundled skills where asked for. Nothing of the user's own is read. */
-export async function loadSkills (t: Test, directories: readonly string[], bundled = false): Promise<LoadedSkills> {
-  process.env['XDG_CONFIG_HOME'] = t.testdir()
+export async function loadSkills (directories: readonly string[], bundled = false): Promise<LoadedSkills> {
+  process.env['XDG_CONFIG_HOME'] = '/nonexistent'
   const opened = await openPlugin(plugin, { config: { skills: { bundled, directories: [...directories] } } })
   try {
     return await opened.service.load(new AbortController().signal)
@@ -15,8 +14,8 @@ export async function loadSkills (t: Test, directories: readonly string[], bundl
 }
 
 /** A bundled skill, as the loader gives it. */
-export async function loadBundled (t: Test, name: string): Promise<SkillDefinition> {
-  const { skills, quarantined } = await loadSkills(t, [], true)
+export async function loadBundled (name: string): Promise<SkillDefinition> {
+  const { skills, quarantined } = await loadSkills([], true)
   const skill = skills.find(skill => skill.name === name)
   if (skill === undefined) throw new Error(`the skill ${name} was not loaded: ${JSON.stringify(quarantined)}`)
   return skill

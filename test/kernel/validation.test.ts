@@ -1,0 +1,63 @@
+import t from 'tap'
+import { compileInputSchema, patternSubjectMax } from '../../kernel/parameters.ts'
+import { compileCheck, type Check } from '../../kernel/validation.ts'
+import type { JsonObject, ParameterDescriptor } from '../../kernel/schemas.ts'
+
+const parameter = (name: string, type: ParameterDescriptor['type'], more: JsonObject = {}): ParameterDescriptor => ({ name, type, description: 'x', required: false, ...more })
+const checkOf = (...parameters: ParameterDescriptor[]): Check => compileCheck(compileInputSchema(parameters), 'parameters')
+
+t.test('a message says what is wrong and where', async t => {
+  const check = checkOf(
+    parameter('count', 'integer', { minimum: 1, maximum: 9 }), parameter('name', 'string', { required: true }), parameter('kind', 'string', { enum: ['a', 'b'] }),
+    parameter('list', 'array', { items: { type: 'object', properties: { deep: { type: 'boolean' } }, additionalProperties: false } })
+  )
+  t.equal(check({ name: 'x', count: 3, kind: 'b', list: [{ deep: true }] }), undefined)
+  t.equal(check({ name: 'x', count: '3' }), 'parameters/count must be integer', 'nothing is coerced')
+  t.equal(check({ name: 'x', count: 0 }), 'parameters/count must be >= 1')
+  t.equal(check({}), 'parameters must have the field "name"')
+  t.equal(check({ name: 'x', kind: 'c' }), 'parameters/kind must be one of "a", "b"')
+  t.equal(check({ name: 'x', cuont: 1 }), 'parameters has an unknown field "cuont"; did you mean "count"?')
+  t.equal(check({ name: 'x', list: [{}, { deep: 1 }] }), 'parameters/list/1/deep must be boolean')
+  t.equal(check({ name: 'x', ['y'.repeat(1000)]: 1 }), `parameters has an unknown field "${'y'.repeat(64)}…"`)
+  t.equal(check([]), 'parameters must be object')
+  t.equal(check(null), 'parameters must be object')
+})
+
+t.test('what an object inherits is not there', async t => {
+  const check = checkOf(parameter('toString', 'string', { required: true }))
+  t.equal(check({}), 'parameters must have the field "toString"')
+  t.equal(check({ toString: 'x' }), undefined)
+  t.equal(checkOf(parameter('a', 'string'))(JSON.parse('{"__proto__": {"a": 3}}')), 'parameters has an unknown field "__proto__"')
+  t.equal(checkOf(parameter('a', 'string'))({ constructor: 1 }), 'parameters has an unknown field "constructor"')
+})
+
+t.test('defaults are filled in, a new one for each call', async t => {
+  const check = checkOf(parameter('list', 'array', { default: [] }), parameter('n', 'integer', { default: 2 }))
+  const [one, two]: { list?: unknown[], n?: number }[] = [{}, { n: 5 }]
+  t.equal(check(one), undefined)
+  t.equal(check(two), undefined)
+  one?.list?.push(1)
+  t.same([one, two], [{ list: [1], n: 2 }, { list: [], n: 5 }])
+})
+
+t.test('each pattern is its own, and matches in linear time', async t => {
+  const check = checkOf(parameter('a', 'string', { pattern: '^a+$' }), parameter('b', 'string', { pattern: '^b+$' }))
+  t.equal(check({ a: 'a', b: 'b' }), undefined)
+  t.equal(check({ a: 'a', b: 'a' }), 'parameters/b must match pattern "^b+$"')
+  t.equal(check({ a: 'b' }), 'parameters/a must match pattern "^a+$"')
+  const catastrophic = checkOf(parameter('a', 'string', { pattern: '^(a+)+$' }))
+  t.equal(catastrophic({ a: 'a'.repeat(50_000) + '!' }), 'parameters/a must match pattern "^(a+)+$"')
+  t.match(catastrophic({ a: 'a'.repeat(patternSubjectMax + 1) }), /parameters\/a must NOT have more than 65536 characters/)
+  t.throws(() => checkOf(parameter('a', 'string', { pattern: '(?<=a)b' })), { message: /invalid named capture/ })
+  t.throws(() => checkOf(parameter('a', 'string', { pattern: '(a)\\1' })), { message: /invalid escape/ })
+})
+
+t.test('a schema that says nothing sensible is refused, again and again', async t => {
+  for (const _ of [1, 2]) {
+    t.throws(() => checkOf(parameter('a', 'string', { minimun: 1 })), { message: 'strict mode: unknown keyword: "minimun"' })
+    t.throws(() => checkOf(parameter('a', 'string', { format: 'nope' })), { message: /unknown format "nope"/ })
+    t.throws(() => checkOf(parameter('a', 'string', { maxLength: 'x' })), { message: /maxLength must be/ })
+    t.equal(compileCheck({ $id: 'same', type: 'string' }, 'x')('y'), undefined, 'an identifier may come twice: a skill is loaded again')
+  }
+  t.equal(checkOf(parameter('when', 'string', { format: 'date' }))({ when: 'yesterday' }), 'parameters/when must match format "date"')
+})

@@ -1,0 +1,279 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import type { LoadedSkills, SkillDefinition, SkillSource } from '../../kernel/index.ts'
+import plugin from '../../plugins/skills-directory/index.ts'
+import { loadSkills } from '../support/load-skills.ts'
+import { openPlugin } from '../support/open-plugin.ts'
+
+const never = new AbortController().signal
+
+/** Writes files, by path, under a new directory. */
+function directory (t: Test, files: Record<string, string>): string {
+  const path = t.testdir({})
+  write(path, files)
+  return path
+}
+
+function write (path: string, files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(path, name)), { recursive: true })
+    writeFileSync(join(path, name), text)
+  }
+}
+
+const native = (more = '', parameters = ''): string => `description = "Says something"\n${more}\n[[tools]]\nname = "say"\ndescription = "Say it"\ncommand = ["echo", "{{text}}"]\n[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "What"\n${parameters}`
+const good = native('', 'required = true')
+const script = (body = 'return 1', head = ''): string => `${head}\nexport default { description: 'A script', tools: { go: { description: 'Go', run () { ${body} } } } }\n`
+
+function named (loaded: LoadedSkills, name: string): SkillDefinition {
+  const skill = loaded.skills.find(skill => skill.name === name)
+  if (skill === undefined) throw new Error(`no ${name}: ${JSON.stringify(loaded.quarantined)}`)
+  return skill
+}
+
+const errorOf = (loaded: LoadedSkills, name: string): string | undefined => loaded.quarantined.find(skill => skill.name === name)?.error
+
+/** A source that can load more than once, and its data directory. */
+async function open (t: Test, directories: string[], trusted: string[] = []): Promise<{ source: SkillSource, data_dir: string, close: () => Promise<void> }> {
+  process.env['XDG_CONFIG_HOME'] = '/nonexistent'
+  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories, trusted } } })
+  t.teardown(() => opened.close())
+  return { source: opened.service, data_dir: opened.data_dir, close: opened.close }
+}
+
+t.test('a native skill', async t => {
+  const skills = directory(t, {
+    'greet/skill.toml': `name = "greet"\nversion = "1.2.3"\n[permissions]\nnetwork = true\nwrite = ["/tmp", "~/x", "{{text}}"]\nenv = ["HOME"]\n
+[[tools]]\nname = "hi"\ndescription = "Greet"\ncommand = ["echo", ["--to", "{{name}}"], "{{text}}"]\nstdin = "{{text}}"\ntimeout_ms = 500\n
+[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "T"\ndefault = "hello"\nallow_dash = true\nmaxLength = 5\n
+[[tools.parameters]]\nname = "name"\ntype = "string"\ndescription = "N"\nsecret = true\n`,
+    'greet/SKILL.md': '---\nname: greet\ndescription: |\n  Greets people\nlicense: MIT\n---\n# How\n\nPolitely.\n'
+  })
+  const loaded = await loadSkills([skills])
+  t.same(loaded.quarantined, [])
+  const skill = named(loaded, 'greet')
+  t.match(skill, {
+    description: 'Greets people', version: '1.2.3', runtime: 'native', instructions: '# How\n\nPolitely.', directory: join(skills, 'greet'), trusted: false,
+    permissions: { network: true, write: ['/tmp', '~/x', '{{text}}'], env: ['HOME'] }
+  })
+  t.same(skill.tools.map(({ command: _command, ...tool }) => tool), [{
+    name: 'hi', description: 'Greet', timeout_ms: 500, secrets: ['name'],
+    parameters: [
+      { name: 'text', type: 'string', description: 'T', required: false, default: 'hello', maxLength: 5 },
+      { name: 'name', type: 'string', description: 'N', required: false, secret: true }
+    ],
+    input_schema: {
+      type: 'object', additionalProperties: false,
+      properties: { text: { type: 'string', description: 'T', default: 'hello', maxLength: 5 }, name: { type: 'string', description: 'N' } }
+    }
+  }])
+  t.match(skill.tools[0]?.command, { program: 'echo', dashes: ['text'] })
+})
+
+t.test('script skills: JavaScript in each kind of package, and TypeScript with imports', async t => {
+  const skills = directory(t, {
+    'package.json': '{}', // without it, the project's own would say how to read what follows
+    'plain/skill.js': script(),
+    'module/skill.mjs': script(),
+    'cjs/skill.js': 'module.exports = { description: "C", tools: { go: { description: "Go", run: () => 1 } } }',
+    'old/package.json': '{"type": "commonjs"}',
+    'old/skill.js': script(),
+    'typed/skill.ts': `import { defineSkill } from 'skillet/skill'\nimport { double } from './lib/double.ts'\nimport { basename } from 'node:path'
+export default defineSkill({ description: 'Typed', tools: { twice: { description: 'D', parameters: { n: { type: 'integer', description: 'N', required: true, secret: true } }, timeout_ms: 7,
+  run: ({ n }): string => \`\${double(n)} \${basename(new URL(import.meta.url).pathname)}\` } } })`,
+    'typed/lib/double.ts': 'export const double = (n: number): number => n * 2\n',
+    'both/skill.toml': 'description = "From the manifest"\nversion = "2.0.0"\n[permissions]\nnetwork = true\n',
+    'both/skill.js': 'export default { description: "x", version: "1.0.0", permissions: { env: ["HOME"] }, tools: { go: { description: "Go", run () {} } } }'
+  })
+  const { source, data_dir } = await open(t, [skills])
+  const loaded = await source.load(never)
+  t.same(loaded.quarantined, [])
+  t.same(loaded.skills.map(skill => skill.name).sort(), ['both', 'cjs', 'module', 'old', 'plain', 'typed'])
+  t.equal(named(loaded, 'plain').module, join(skills, 'plain/skill.js'))
+  t.match(named(loaded, 'both'), { description: 'From the manifest', version: '2.0.0', permissions: { network: true, env: [] } })
+  t.match(named(loaded, 'typed').tools, [{ name: 'twice', timeout_ms: 7, secrets: ['n'], input_schema: { required: ['n'] } }])
+  for (const skill of loaded.skills) {
+    const { default: exported } = await import(pathToFileURL(skill.module ?? '').href) as { default: { tools: Record<string, { run: unknown }> } }
+    t.type(exported.tools[skill.tools[0]?.name ?? '']?.run, 'function', `${skill.name} can be imported from where it says`)
+  }
+  const typed = await import(pathToFileURL(named(loaded, 'typed').module ?? '').href) as { default: { tools: { twice: { run (parameters: { n: number }): string } } } }
+  t.equal(typed.default.tools.twice.run({ n: 21 }), '42 skill.ts', 'a built module knows where it came from')
+
+  await t.test('what was built is used again until an input changes', async t => {
+    const before = readdirSync(join(data_dir, 'cache/skills')).sort()
+    t.equal(named(await source.load(never), 'typed').module, named(loaded, 'typed').module)
+    t.same(readdirSync(join(data_dir, 'cache/skills')).sort(), before)
+    write(skills, { 'typed/lib/double.ts': 'export const double = (n: number): number => n * 20\n' })
+    const changed = named(await source.load(never), 'typed')
+    t.not(changed.module, named(loaded, 'typed').module)
+    t.not(changed.revision, named(loaded, 'typed').revision)
+    const old = new Date(Date.now() - 365 * 24 * 60 * 60 * 1000)
+    utimesSync(named(loaded, 'typed').module ?? '', old, old)
+    await source.load(never)
+    t.notOk(existsSync(named(loaded, 'typed').module ?? ''), 'one long unused is removed')
+    t.ok(existsSync(changed.module ?? ''))
+  })
+})
+
+t.test('each broken skill gives one clear line, and the others serve', async t => {
+  const parameter = (keywords: string): string => native('', keywords)
+  const tool = (code: string): string => `export default { description: 'x', tools: { go: { description: 'x', run () {}, ${code} } } }`
+  const broken: Record<string, [Record<string, string>, RegExp]> = {
+    'toml-syntax': [{ 'skill.toml': 'description = "x"\nname = = 1\n' }, /^skill\.toml:2:8 is not valid TOML: /],
+    'unknown-key': [{ 'skill.toml': 'descripton = "x"\n' }, /^skill\.toml has an unknown field "descripton"; did you mean "description"\?$/],
+    'unknown-tool-key': [{ 'skill.toml': `${good}\n[[tools]]\nname = "b"\ndescription = "x"\ncommand = ["x"]\ntimeout = 3\n` }, /^skill\.toml\/tools\/1 \("b"\) has an unknown field "timeout"/],
+    'unknown-keyword': [{ 'skill.toml': parameter('required = true\nminimun = 3') }, /^skill\.toml: tool "say": parameter "text": has an unknown key "minimun"; did you mean "minimum"\?$/],
+    'no-description': [{ 'skill.toml': '[[tools]]\nname = "a"\ndescription = "x"\ncommand = ["x"]\n' }, /^the skill has no description$/],
+    'no-tools': [{ 'skill.toml': 'description = "x"\n' }, /^skill\.toml has no \[\[tools\]\]$/],
+    'other-name': [{ 'skill.toml': `name = "something"\n${good}` }, /^skill\.toml names the skill "something", but its folder is "other-name"/],
+    'other-name-md': [{ 'skill.toml': good, 'SKILL.md': '---\nname: something\n---\n' }, /^SKILL\.md names the skill "something"/],
+    'yaml': [{ 'skill.toml': good, 'SKILL.md': '---\nname: [a\n---\n' }, /^SKILL\.md:\d+:\d+ has frontmatter that is not valid YAML/],
+    'runtime': [{ 'skill.toml': `runtime = "wasm"\n${good}` }, /^skill\.toml\/runtime must be one of "native", "script"$/],
+    'two-tools': [{ 'skill.toml': `${good}\n[[tools]]\nname = "say"\ndescription = "x"\ncommand = ["x"]\n` }, /^skill\.toml: tool "say": two tools have this name$/],
+    'two-parameters': [{ 'skill.toml': `${good}\n[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "x"\n` }, /tool "say": parameter "text": two parameters have this name$/],
+    'no-parameter': [{ 'skill.toml': good.replace('{{text}}', '{{txet}}') }, /tool "say": placeholder \{\{txet\}\} has no parameter of that name/],
+    'may-be-absent': [{ 'skill.toml': native() }, /placeholder \{\{text\}\} may be absent/],
+    'lookbehind': [{ 'skill.toml': parameter('required = true\npattern = "(?<=a)b"') }, /parameter "text": its pattern can't be used \(RE2 syntax, without lookaround/],
+    'bad-default': [{ 'skill.toml': parameter('default = 3') }, /parameter "text": the default does not fit the parameter: default must be string$/],
+    'required-default': [{ 'skill.toml': parameter('required = true\ndefault = "x"') }, /a required parameter can't have a default$/],
+    'bad-keyword': [{ 'skill.toml': parameter('required = true\nmaxLength = "x"') }, /parameter "text": maxLength must be integer$/],
+    'bad-format': [{ 'skill.toml': parameter('required = true\nformat = "emial"') }, /parameter "text": unknown format "emial"$/],
+    'bad-ref': [{ 'skill.toml': parameter('required = true\n"$ref" = "#/nowhere"') }, /tool "say": can't resolve reference/],
+    'reserved': [{ 'skill.toml': good.replaceAll('"text"', '"constructor"').replace('{{text}}', '{{constructor}}') }, /parameter "constructor": the name is reserved$/],
+    'proto': [{ 'skill.toml': good.replaceAll('"text"', '"__proto__"') }, /name must match pattern/],
+    'proto-key': [{ 'skill.toml': parameter('required = true\n[tools.parameters.items.__proto__]\na = 1') }, /__proto__/],
+    'bad-type': [{ 'skill.toml': good.replace('"string"', '"text"') }, /^skill\.toml\/tools\/0 \("say"\)\/parameters\/0\/type must be one of "string"/],
+    'bad-write': [{ 'skill.toml': native('[permissions]\nwrite = ["here"]', 'required = true') }, /permissions\/write: "here" must be absolute/],
+    'latin': [{ 'skill.toml': '' }, /^skill\.toml is not valid UTF-8$/],
+    'native-module': [{ 'skill.toml': `runtime = "native"\n${good}`, 'skill.js': script() }, /says runtime = "native", but the folder has a skill\.js$/],
+    'script-tools': [{ 'skill.toml': good, 'skill.js': script() }, /has \[\[tools\]\]; those of a script skill are in its skill\.js$/],
+    'two-modules': [{ 'skill.ts': script(), 'skill.js': script() }, /has both skill\.js and skill\.ts; keep one$/],
+    'js-syntax': [{ 'skill.js': 'export default {\n  tools: }\n' }, /^skill\.js:2:\d+ can't be built: Unexpected "}"$/],
+    'ts-syntax': [{ 'skill.ts': 'import "./other.ts"', 'other.ts': '\nlet = ;' }, /^skill\.ts can't be built: other\.ts:2:\d+: /],
+    'ts-import': [{ 'skill.ts': 'import "./missing.ts"' }, /^skill\.ts:1:8 can't be built: Could not resolve "\.\/missing\.ts"$/],
+    'throws': [{ 'skill.js': 'throw new TypeError("first\\nsecond")' }, /^skill\.js failed while it was imported: TypeError: first$/],
+    'throws-odd': [{ 'skill.js': 'throw null' }, /^skill\.js failed while it was imported: null$/],
+    'js-import': [{ 'skill.js': 'import "nowhere-to-be-found"; export default {}' }, /Cannot find package 'nowhere-to-be-found'/],
+    'no-export': [{ 'skill.js': 'export const a = 1' }, /^skill\.js has no default export/],
+    'no-run': [{ 'skill.js': 'export default { description: "x", tools: { go: { description: "x" } } }' }, /the tool "go" has no function "run"/],
+    'js-key': [{ 'skill.js': tool('timeot_ms: 3') }, /^skill\.js\/tools\/go has an unknown field "timeot_ms"; did you mean "timeout_ms"\?$/],
+    'js-function': [{ 'skill.js': tool('setup () {}') }, /^skill\.js\/tools\/go has an unknown field "setup"/],
+    'js-name': [{ 'skill.js': 'export default { description: "x", tools: { "a b": { description: "x", run () {} } } }' }, /^skill\.js\/tools has a field "a b"; names must match/],
+    'js-parameter': [{ 'skill.js': tool('parameters: { "1": { type: "string", description: "x" } }') }, /^skill\.js\/tools\/go\/parameters has a field "1"; names must match/],
+    'js-getter': [{ 'skill.js': 'export default { get tools () { throw new Error("trap") } }' }, /can't be read: trap$/],
+    'js-cycle': [{ 'skill.js': 'const a = {}; a.a = a; export default { description: "x", tools: { go: { description: "x", run () {}, parameters: { a } } } }' }, /can't be read: /],
+    'js-empty': [{ 'skill.js': 'export default { description: "x", tools: {} }' }, /^skill\.js\/tools must NOT have fewer than 1 properties$/],
+    'Upper': [{ 'skill.toml': good }, /^the folder's name "Upper" can't be a skill's/]
+  }
+  const skills = directory(t, { 'good/skill.toml': good, 'zgood/skill.js': script() })
+  for (const [name, [files]] of Object.entries(broken)) write(join(skills, name), files)
+  writeFileSync(join(skills, 'latin/skill.toml'), Buffer.from([0x64, 0xe9, 0x0a]))
+
+  // What can't be written as a text.
+  write(skills, { 'big/skill.toml': '', 'bigjs/skill.js': '', 'fifo/x': '', 'secret/skill.toml': good, 'notes/README.md': 'no skill', 'only-md/SKILL.md': '---\nname: only-md\n---\n', 'a-file': '' })
+  truncateSync(join(skills, 'big/skill.toml'), 100_000_000)
+  truncateSync(join(skills, 'bigjs/skill.js'), 100_000_000)
+  execFileSync('mkfifo', [join(skills, 'fifo/skill.toml')])
+  symlinkSync('circle', join(skills, 'circle'))
+  mkdirSync(join(skills, 'inner-circle'))
+  symlinkSync('skill.toml', join(skills, 'inner-circle/skill.toml'))
+  symlinkSync(skills, join(skills, 'up'))
+  mkdirSync(join(skills, 'linked-up'))
+  symlinkSync(skills, join(skills, 'linked-up/more'))
+  write(skills, { 'linked-up/skill.js': script() })
+  chmodSync(join(skills, 'secret/skill.toml'), 0)
+
+  const loaded = await loadSkills([skills])
+  for (const [name, [, expected]] of Object.entries(broken)) t.match(errorOf(loaded, name), expected, name)
+  t.match(errorOf(loaded, 'big'), /^skill\.toml has 100000000 bytes; the most is 1048576$/)
+  t.match(errorOf(loaded, 'bigjs'), /^skill\.js has 100000000 bytes/)
+  t.match(errorOf(loaded, 'fifo'), /^skill\.toml is not a regular file$/)
+  t.match(errorOf(loaded, 'circle'), /symbolic links lead in a circle$/)
+  t.match(errorOf(loaded, 'inner-circle'), /^skill\.toml can't be read: its symbolic links lead in a circle$/)
+  for (const { name, path, error } of loaded.quarantined) t.notMatch(error, /\n|\bat .*:\d+:\d+\)/, `${name} has one line, and ${path} is there`)
+  const expected = ['good', 'linked-up', 'zgood', ...(process.getuid?.() === 0 ? ['secret'] : [])]
+  t.same(loaded.skills.map(skill => skill.name).sort(), expected.sort())
+  t.equal(loaded.quarantined.length, Object.keys(broken).length + 5 + (process.getuid?.() === 0 ? 0 : 1), 'and nothing else is at fault')
+})
+
+t.test('a module that hangs, exits, or uses up its memory costs its own skill alone', async t => {
+  const skills = directory(t, {
+    'a-first/skill.js': script(),
+    'exits/skill.js': 'process.exit(0)',
+    'hangs/skill.js': script('', 'await new Promise(() => {})'),
+    'later/skill.js': script('', 'setTimeout(() => { process.exit(3) }, 0)'),
+    'memory/skill.js': 'const all = []; for (;;) all.push(new Array(1000).fill(all.length))',
+    'prints/skill.js': script('', 'console.log("{}"); process.stdout.write("noise\\n"); console.error("noise")'),
+    'spins/skill.js': 'for (;;) {}',
+    'throws-later/skill.js': script('', 'setTimeout(() => { throw new Error("late") }, 0); Promise.reject(new Error("nobody")).catch(() => {})'),
+    'z-last/skill.toml': good
+  })
+  process.env['XDG_CONFIG_HOME'] = '/nonexistent'
+  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [skills] }, execution: { heap_bytes_max: 64 * 1_048_576 }, plugin: { 'skills-directory': { describe_ms: 3000 } } } })
+  t.teardown(() => opened.close())
+  const loaded = await opened.service.load(never)
+  t.same(loaded.skills.map(skill => skill.name).sort(), ['a-first', 'later', 'prints', 'throws-later', 'z-last'])
+  t.match(errorOf(loaded, 'exits'), /ended the thread it was described in, with code 0/)
+  t.match(errorOf(loaded, 'hangs'), /took longer than 3 s/)
+  t.match(errorOf(loaded, 'spins'), /took longer than 3 s/)
+  t.match(errorOf(loaded, 'memory'), /used up the memory/)
+})
+
+t.test('later directories shadow earlier ones, be the skill broken or not', async t => {
+  const [one, two] = [join(t.testdir({}), 'one'), join(t.testdirName, 'two')]
+  write(one, { 'a/skill.toml': good, 'b/skill.toml': good, 'c/skill.toml': 'broken', 'git/skill.toml': good })
+  write(two, { 'a/skill.toml': good.replace('Says something', 'Second'), 'b/skill.toml': 'broken', 'c/skill.toml': good, 'git/README.md': 'no skill' })
+  const loaded = await loadSkills([one, two, join(two, 'nowhere')], true)
+  t.match(named(loaded, 'a'), { description: 'Second', directory: join(two, 'a') })
+  t.match(named(loaded, 'c'), { directory: join(two, 'c') })
+  t.match(named(loaded, 'git'), { directory: join(one, 'git'), trusted: false }, 'a bundled one is shadowed; a folder that is no skill shadows nothing')
+  t.match(named(loaded, 'text'), { trusted: true })
+  t.match(loaded.quarantined, [
+    { name: 'nowhere', path: join(two, 'nowhere'), error: 'the skills directory can\'t be read: it does not exist' },
+    { name: 'b', path: join(two, 'b/skill.toml') }
+  ])
+})
+
+t.test('skills under the user\'s configuration directory are found; those in trusted directories are trusted, by their real paths', async t => {
+  const home = t.testdir({ config: { skillet: { skills: { mine: { 'skill.toml': good } } } }, real: { inside: { 'skill.toml': good } }, dir: {} })
+  symlinkSync(join(home, 'real'), join(home, 'link'))
+  symlinkSync(join(home, 'real/inside'), join(home, 'dir/linked'))
+  write(home, { 'really/skill.toml': good })
+  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [join(home, 'dir'), home], trusted: [join(home, 'link'), join(home, 'absent')] } } })
+  t.teardown(() => opened.close())
+  process.env['XDG_CONFIG_HOME'] = join(home, 'config')
+  const loaded = await opened.service.load(never)
+  t.same(loaded.skills.map(({ name, trusted }) => [name, trusted]), [['mine', false], ['linked', true], ['really', false]])
+})
+
+t.test('loading again gives what is there then', async t => {
+  const skills = directory(t, { 'a/skill.js': script(), 'b/skill.toml': good, 'c/skill.toml': 'broken' })
+  const { source } = await open(t, [skills])
+  const first = await source.load(never)
+  t.same(first.skills.map(skill => skill.name), ['a', 'b'])
+  const again = await source.load(never)
+  t.equal(named(again, 'a').revision, named(first, 'a').revision)
+  t.equal(named(again, 'b').revision, named(first, 'b').revision)
+  write(skills, { 'a/skill.js': script().replace('A script', 'Changed'), 'c/skill.toml': good })
+  rmSync(join(skills, 'b'), { recursive: true })
+  const second = await source.load(never)
+  t.same(second.skills.map(skill => skill.name), ['a', 'c'])
+  t.equal(named(second, 'a').description, 'Changed')
+  t.not(named(second, 'a').revision, named(first, 'a').revision)
+  t.same(second.quarantined, [])
+})
+
+t.test('loading stops when it is aborted, or the plugin is stopped', async t => {
+  const skills = directory(t, { 'spins/skill.js': 'for (;;) {}' })
+  const { source, close } = await open(t, [skills])
+  await t.rejects(source.load(AbortSignal.abort(new Error('enough'))), { message: 'enough' })
+  const aborted = new AbortController()
+  const loading = source.load(aborted.signal)
+  setTimeout(() => { aborted.abort(new Error('enough')) }, 300)
+  await t.rejects(loading, { message: 'enough' })
+  const stopping = source.load(never)
+  await Promise.all([t.rejects(stopping, { message: 'the plugin was stopped' }), close()])
+})
