@@ -66,11 +66,6 @@ export default definePlugin({
   }
 })
 
-/** Where a transport listens; undefined for one that is not the HTTP server. */
-export function urlOf (transport: Transport): string | undefined {
-  return 'url' in transport && typeof transport.url === 'string' ? transport.url : undefined
-}
-
 function address (host: string, port: number): string {
   const reachable = isWildcard(host) ? (host.includes(':') ? '::1' : '127.0.0.1') : host
   return `http://${urlHost(reachable)}:${port}`

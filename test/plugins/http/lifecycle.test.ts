@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import t from 'tap'
 import { definePlugin, silentLogger } from '../../../kernel/index.ts'
 import { chooseEngine } from '../../../plugins/http/engine.ts'
-import { urlOf } from '../../../plugins/http/index.ts'
 import { until } from '../../support/until.ts'
 import { eachEngine, engines, openServer, requestOf, uwsExpected } from './support.ts'
 import { Wire } from './wire.ts'
@@ -12,8 +11,7 @@ t.test('uWebSockets.js serves where it has a binary', { skip: !uwsExpected && 'n
   const server = await openServer({ engine: 'auto' })
   t.equal(server.transport.engine, 'uWebSockets.js')
   t.match(server.logged, [{ level: 'info', message: `listening at http://127.0.0.1:${server.port} (uWebSockets.js)` }])
-  t.equal(urlOf(server.transport), `http://127.0.0.1:${server.port}`)
-  t.equal(urlOf({}), undefined)
+  t.same(server.kernel.urls, [`http://127.0.0.1:${server.port}`])
   t.notOk(server.logged.some(({ level }) => level === 'warn'))
   await server.stop()
 })

@@ -5,11 +5,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
 import {
-  completeConfig, compileInputSchema, createKernel, definePlugin, type AnyPlugin, type JsonObject, type Kernel, type Logger, type ParameterDescriptor, type Plugin
+  completeConfig, compileInputSchema, createKernel, definePlugin, type AnyPlugin, type JsonObject, type Kernel, type Logger, type ParameterDescriptor, type Plugin, type SkillDefinition
 } from '../../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../../plugins/executor-inline/index.ts'
 import http, { type HttpTransport } from '../../../plugins/http/index.ts'
 import storage from '../../../plugins/storage-memory/index.ts'
+import { skillSource } from '../../support/kernel.ts'
 import { skillOf } from '../../support/skill.ts'
 import { Wire, type Answer } from './wire.ts'
 
@@ -62,19 +63,13 @@ const demoTools: Record<string, InlineTool> = {
   fail: () => { throw new Error('it failed') }
 }
 
-const skillSource = (tools: readonly string[]): Plugin<'skills'> => definePlugin({
-  name: 'skills-test',
-  slot: 'skills',
-  setup: () => ({
-    async load () {
-      const described = tools.map(name => {
-        const parameters = name === 'echo' ? echoParameters : anyParameters
-        return skillOf('inline', { name, description: `The tool ${name}`, parameters, input_schema: compileInputSchema(parameters) }).tool
-      })
-      return { skills: [skillOf('inline', { name: 'none' }, { name: 'demo', tools: described }).skill], quarantined: [] }
-    }
+function demoSkill (tools: readonly string[]): SkillDefinition {
+  const described = tools.map(name => {
+    const parameters = name === 'echo' ? echoParameters : anyParameters
+    return skillOf('inline', { name, description: `The tool ${name}`, parameters, input_schema: compileInputSchema(parameters) }).tool
   })
-})
+  return skillOf('inline', { name: 'none' }, { name: 'demo', tools: described }).skill
+}
 
 const search = definePlugin({
   name: 'search-test',
@@ -100,7 +95,7 @@ export async function openServer ({ engine, server = {}, config: sections = {}, 
   const config = completeConfig({ ...sections, plugin: { http: { engine } }, server: { port: 0, ...server } })
   const inline = inlineExecutor({ tools: Object.fromEntries(Object.entries(all).map(([name, tool]) => [`demo:${name}`, tool])) })
   const kernel = await createKernel({
-    config, log: recorder(logged), version, data_dir, plugins: [storage, search, inline, skillSource(Object.keys(all)), ...plugins, opened]
+    config, log: recorder(logged), version, data_dir, plugins: [storage, search, inline, skillSource({ skills: [demoSkill(Object.keys(all))], quarantined: [] }), ...plugins, opened]
   }, new AbortController().signal).catch(async (error: unknown) => {
     await rm(data_dir, { recursive: true, force: true })
     throw error
