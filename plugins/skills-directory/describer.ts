@@ -109,7 +109,7 @@ class Thread {
     if (start && this.#ready) return Promise.resolve({ type: 'ready' })
     return new Promise<Reply>((resolve, reject) => {
       // After a main thread that was busy itself, a reply may lie waiting behind the timer: it is let in first.
-      const timer = setTimeout(() => { setImmediate(() => { this.#fail(`describing it took longer than ${limit_ms / 1000} s`) }) }, limit_ms)
+      const timer = setTimeout(() => { setImmediate(() => { this.#fail(`it took longer than ${limit_ms / 1000} s to read`) }) }, limit_ms)
       const settle = (): void => {
         clearTimeout(timer)
         this.#waiting = undefined

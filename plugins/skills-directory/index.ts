@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Type } from 'typebox'
-import { configHome, definePlugin, type LoadedSkills, type SkillDefinition, type SkillSource } from '../../kernel/index.ts'
+import { configHome, definePlugin, type LoadedSkills, type Logger, type SkillDefinition, type SkillSource } from '../../kernel/index.ts'
 import { Describer, DescriberFault } from './describer.ts'
 import type { Fault, Folder, Listing, Reply } from './protocol.ts'
 
@@ -46,8 +46,7 @@ export default definePlugin({
         const { folders, faults, ignored } = await list(places(config.skills), describer, signal)
         log.debug({ folders: folders.length, ignored }, 'skills directories were listed')
         const loaded = await describe(folders, trusted, describer, signal)
-        const pruned = await describer.ask({ type: 'prune' }, signal)
-        if (pruned.type === 'pruned' && pruned.removed > 0) log.debug({ removed: pruned.removed }, 'unused builds of skills were removed')
+        await prune(describer, log, signal)
         return { skills: loaded.skills, quarantined: [...faults, ...loaded.quarantined] }
       } finally {
         await describer.end()
@@ -56,6 +55,17 @@ export default definePlugin({
     return { load: signal => load(AbortSignal.any([signal, stopped.signal])) }
   }
 })
+
+/** Removes old builds. What keeps it from that (a skill that ended the thread late, say) is no reason not to serve. */
+async function prune (describer: Describer, log: Logger, signal: AbortSignal): Promise<void> {
+  try {
+    const { removed } = expect(await describer.ask({ type: 'prune' }, signal), 'pruned')
+    if (removed > 0) log.debug({ removed }, 'unused builds of skills were removed')
+  } catch (error) {
+    if (!(error instanceof DescriberFault)) throw error
+    log.debug({ error: error.message }, 'unused builds of skills were not removed')
+  }
+}
 
 function places ({ bundled, directories }: { bundled: boolean, directories: readonly string[] }): Place[] {
   return [

@@ -209,16 +209,16 @@ t.test('a module that hangs, exits, or uses up its memory costs its own skill al
     'prints/skill.js': script('', 'console.log("{}"); process.stdout.write("noise\\n"); console.error("noise")'),
     'spins/skill.js': 'for (;;) {}',
     'throws-later/skill.js': script('', 'setTimeout(() => { throw new Error("late") }, 0); Promise.reject(new Error("nobody")).catch(() => {})'),
-    'z-last/skill.toml': good
+    'z-last/skill.js': script('', 'setTimeout(() => { process.exit(4) }, 0)')
   })
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
-  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [skills] }, execution: { heap_bytes_max: 64 * 1_048_576 }, plugin: { 'skills-directory': { describe_ms: 3000 } } } })
+  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [skills] }, execution: { heap_bytes_max: 64 * 1_048_576 }, plugin: { 'skills-directory': { describe_ms: 2000 } } } })
   t.teardown(() => opened.close())
   const loaded = await opened.service.load(never)
   t.same(loaded.skills.map(skill => skill.name).sort(), ['a-first', 'later', 'prints', 'throws-later', 'z-last'])
   t.match(errorOf(loaded, 'exits'), /ended the thread it was described in, with code 0/)
-  t.match(errorOf(loaded, 'hangs'), /took longer than 3 s/)
-  t.match(errorOf(loaded, 'spins'), /took longer than 3 s/)
+  t.match(errorOf(loaded, 'hangs'), /took longer than 2 s to read/)
+  t.match(errorOf(loaded, 'spins'), /took longer than 2 s to read/)
   t.match(errorOf(loaded, 'memory'), /used up the memory/)
 })
 
