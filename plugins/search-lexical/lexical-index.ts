@@ -11,8 +11,8 @@ const boost: Record<Field, number> = { tool: 3, skill: 2, description: 1.5, para
 /** A word that is only nearly there. */
 const nearly = { prefix: 0.7, fuzzy: 0.5 }
 
-/** Documents added between two turns of the event loop. */
-const chunk = 50
+/** How long documents are added between two turns of the event loop, in milliseconds. */
+const slice_ms = 5
 /** The most words of a query that count; the rarest are kept. */
 const queryWordsMax = 48
 /** How many of the best matches get their score worked out, at least. */
@@ -34,35 +34,40 @@ export class LexicalIndex {
   /** Makes an index in small steps, so that the event loop turns meanwhile. */
   static async of (skills: readonly SkillDefinition[]): Promise<LexicalIndex> {
     const frequency = new Map<string, number>()
+    // Each text is asked for twice, and what is said of a skill for each of its tools.
+    const known = new Map<string, string[]>()
+    const terms = (text: string): string[] => {
+      let found = known.get(text)
+      if (found === undefined) known.set(text, found = termsOf(text))
+      return found
+    }
     const engine = new MiniSearch<Document>({
       fields: ['tool', 'skill', 'description', 'parameters', 'about'],
-      tokenize: termsOf,
+      tokenize: terms,
       processTerm: term => term,
       searchOptions: { tokenize: text => text.split(' '), combineWith: 'OR', boost }
     })
     const tools: Omit<SearchResult, 'score'>[] = []
-    let documents: Document[] = []
-    const flush = async (): Promise<void> => {
-      engine.addAll(documents)
-      for (const document of documents) count(document, frequency)
-      documents = []
-      await new Promise(resolve => { setImmediate(resolve) })
-    }
+    let since_ms = performance.now()
     for (const skill of skills) {
       for (const tool of skill.tools) {
-        documents.push({
+        const document = {
           id: tools.length,
           tool: tool.name,
           skill: skill.name,
           description: tool.description,
           parameters: tool.parameters.map(parameter => parameter.name).join(' '),
           about: skill.description
-        })
+        }
+        engine.add(document)
+        count(document, terms, frequency)
         tools.push({ skill_name: skill.name, tool_name: tool.name, description: tool.description })
-        if (documents.length >= chunk) await flush()
+        if (performance.now() - since_ms < slice_ms) continue
+        await new Promise(resolve => { setImmediate(resolve) })
+        since_ms = performance.now()
       }
     }
-    await flush()
+    known.clear() // the engine keeps the function, and with it the map
     return new LexicalIndex(engine, tools, frequency)
   }
 
@@ -112,8 +117,8 @@ export class LexicalIndex {
   }
 }
 
-function count ({ id: _id, ...texts }: Document, frequency: Map<string, number>): void {
-  for (const term of new Set(Object.values(texts).flatMap(termsOf))) frequency.set(term, (frequency.get(term) ?? 0) + 1)
+function count ({ id: _id, ...texts }: Document, terms: (text: string) => string[], frequency: Map<string, number>): void {
+  for (const term of new Set(Object.values(texts).flatMap(terms))) frequency.set(term, (frequency.get(term) ?? 0) + 1)
 }
 
 /** The share of a query that a hit answers, by the weight of its words. */
