@@ -17,7 +17,11 @@ type Listener = (answer: HelperAnswer, payload: Buffer) => void
 
 const nothing = Buffer.alloc(0)
 
-/** A helper process, as the server sees it. While it runs nothing, it does not keep the server's process alive. */
+/**
+ * A helper process, as the server sees it. While it runs nothing, it does not keep the server's process alive. When
+ * it dies, the groups of its runs are ended from here. One command can escape that: the one it was just starting, and
+ * had not told the id of.
+ */
 export class HelperProcess {
   /** Resolves when it is gone, with how it went; undefined when it was asked to. */
   readonly gone: Promise<string | undefined>

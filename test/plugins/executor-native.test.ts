@@ -4,7 +4,7 @@ import { chmod, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { silentLogger, type Executor, type JsonObject } from '../../kernel/index.ts'
+import { silentLogger, type Executor, type Isolation, type JsonObject } from '../../kernel/index.ts'
 import { NativeExecutor } from '../../plugins/executor-native/executor.ts'
 import native from '../../plugins/executor-native/index.ts'
 import { testExecutor } from '../conformance/executor.ts'
@@ -175,8 +175,11 @@ t.test('a command that exits is done, although what it left behind holds its out
 t.test('a helper that dies takes its runs with it, and no others', async t => {
   const { service: executor, degraded } = await open(t)
   const file = `${t.testdir()}/pids`
-  const lost = runCall(executor, shellCall(`${stubborn} wait`, file))
+  const started: Isolation[] = []
+  const lost = runCall(executor, shellCall(`${stubborn} wait`, file), 60_000, new AbortController(), started)
   const [helper = 0, ...pids] = await numbersIn(file, 3)
+  // On a busy machine the command may be this far before the helper has told its id.
+  await until(() => started.length === 1)
   process.kill(helper, 'SIGKILL')
   const outcome = await lost
   t.equal(outcome.status, 'failed')

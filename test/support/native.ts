@@ -17,9 +17,8 @@ export function shellCall (script: string, ...args: string[]): Call {
   return commandCall(['sh', '-c', '{{script}}', 'sh', '{{...args}}'], { script, args })
 }
 
-/** Runs a call to its end. */
-export async function runCall (executor: Executor, call: Call, timeout_ms = 60_000, abort = new AbortController()): Promise<Outcome & { started: Isolation[] }> {
-  const started: Isolation[] = []
+/** Runs a call to its end. `started` is told when it starts, and in the result. */
+export async function runCall (executor: Executor, call: Call, timeout_ms = 60_000, abort = new AbortController(), started: Isolation[] = []): Promise<Outcome & { started: Isolation[] }> {
   const observer = { started (isolation: Isolation): void { started.push(isolation) }, progress () {}, log () {} }
   const outcome = await executor.run({ execution_id: 'x', ...call, timeout_ms, config: {} }, observer, abort.signal)
   return { ...outcome, started }
