@@ -40,7 +40,7 @@ export interface ExecutionQuery {
 
 export interface ExecutionPage {
   executions: ExecutionSummary[]
-  /** All matching executions: exact without a filter; with one, exact up to `filteredTotalMax`, which it never exceeds. */
+  /** All matching executions, whatever the cursor: exact without a filter; with one, exact up to `filteredTotalMax`, which it never exceeds. */
   total: number
   /** Where the next page begins; absent on the last. */
   next_cursor?: string
@@ -73,8 +73,8 @@ export interface Storage {
   /** Ids somebody asked to cancel and that have not ended. Synchronous and cheap: it is polled. */
   cancelRequests (): string[]
   /**
-   * Claims a role (such as `serve`) for a process. Resolves undefined when it now holds the role; otherwise with
-   * the present holder. A claim whose `isAlive` is false is taken over, atomically.
+   * Claims a role (such as `serve`) for a process; its holder renews it so, with a new note. Resolves undefined when
+   * it now holds the role; otherwise with the present holder. A claim whose `isAlive` is false is taken over, atomically.
    */
   claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined>
   /** Gives a role back; nothing happens when another holds it. */
@@ -117,7 +117,7 @@ export interface Task {
 
 /** How an executor tells what happens in a run. */
 export interface TaskObserver {
-  /** The tool begins to run now, in this isolation. Called at most once; always before `success` or `timeout`. */
+  /** The tool begins to run now, in this isolation. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed` without it. */
   started (isolation: Isolation): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
@@ -144,8 +144,8 @@ export interface Executor {
   check? (tool: ToolDefinition, parameters: JsonObject): void
   /**
    * Runs a tool. Aborting the signal drops it from the queue, or asks it to end and then ends it; the outcome is
-   * then `cancelled`. Rejects only for a fault of the executor's own, never for one of the tool's. Whatever the
-   * tool does, no other run is harmed and nothing runs twice.
+   * then `cancelled`. Rejects only for a fault of the executor's own, never for one of the tool's; with OVERLOADED
+   * once it is closed. Whatever the tool does, no other run is harmed and nothing runs twice.
    */
   run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome>
 }

@@ -96,7 +96,7 @@ t.test('a full queue refuses at once', async t => {
   // The inline executor runs 64 at once; two more wait.
   const runs: Promise<unknown>[] = []
   while (runs.length < 66) {
-    runs.push(run(kernel, 'hang', {}, {}, abort.signal))
+    runs.push(run(kernel, 'hang', {}, {}, AbortSignal.any([abort.signal])))
     await new Promise(resolve => setImmediate(resolve))
   }
   await t.rejects(run(kernel, 'echo', { text: 'x' }), { code: 'OVERLOADED', message: /queue_max/ })
