@@ -6,7 +6,7 @@ import { decodeJson } from './json.ts'
  */
 export function coerceText (schema: unknown, text: string): unknown {
   switch (typeOf(schema)) {
-    case 'integer': return /^-?\d{1,15}$/.test(text) ? Number(text) : text
+    case 'integer': return /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : text
     case 'number': return /^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : text
     case 'boolean': return text === 'true' ? true : text === 'false' ? false : text
     case 'array':

@@ -25,7 +25,7 @@ t.test('a listener that throws is logged and harms nobody else', async t => {
 
 t.test('text becomes a value of its schema, or stays for validation to refuse', async t => {
   const rows: [string, string, unknown][] = [
-    ['integer', '5', 5], ['integer', '-1', -1], ['integer', '5.5', '5.5'], ['integer', '', ''], ['integer', '0x10', '0x10'], ['integer', '9'.repeat(20), '9'.repeat(20)],
+    ['integer', '5', 5], ['integer', '-1', -1], ['integer', '5.5', '5.5'], ['integer', '', ''], ['integer', '0x10', '0x10'], ['integer', '9'.repeat(20), '9'.repeat(20)], ['integer', String(Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER], ['integer', '9007199254740992', '9007199254740992'],
     ['number', '1.5e3', 1500], ['number', '.5', 0.5], ['number', 'NaN', 'NaN'], ['number', 'Infinity', 'Infinity'],
     ['boolean', 'true', true], ['boolean', 'false', false], ['boolean', '1', '1'], ['string', '5', '5'],
     ['array', '[1]', [1]], ['array', 'a,b', 'a,b'], ['object', '{"a":1}', { a: 1 }], ['object', '{', '{']
