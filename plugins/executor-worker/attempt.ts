@@ -1,6 +1,6 @@
 import type { Outcome } from '../../kernel/index.ts'
 import { attemptsMax, begin_ms, type Limits } from './limits.ts'
-import { claims, type Ended, type Message, type Of } from './protocol.ts'
+import { claims, type Ended, type Of } from './protocol.ts'
 import { failed, mebibytes, nothing, outcomeOf, type Run } from './run.ts'
 import { ThreadDeath, type Thread } from './thread.ts'
 
@@ -11,8 +11,6 @@ export interface AttemptEvents {
   again (run: Run): void
 }
 
-/** How long messages that were sent before the result are waited for, should they get lost. */
-const late_ms = 1000
 /** Timers fire up to this early by the clock that measures a run. */
 const timerEarly_ms = 1
 
@@ -32,9 +30,6 @@ export class Attempt {
   #why: 'timeout' | 'cancel' | 'memory' | undefined
   #started = false
   #waiting = false
-  #heard = 0
-  /** The end, while messages that were sent before it are on their way. */
-  #end: Ended | undefined
   #timer: NodeJS.Timeout
   readonly #limits: Limits
   readonly #events: AttemptEvents
@@ -77,7 +72,7 @@ export class Attempt {
     }
   }
 
-  hear (message: Exclude<Message, Of<'run'> | Of<'ask'> | Of<'ready'> | Of<'stray'> | Of<'clean'>>): void {
+  hear (message: Of<'loading' | 'started' | 'waiting' | 'progress' | 'log'>): void {
     switch (message.type) {
       case 'loading':
         if (!this.run.settled) this.#arm(this.#limits.load_ms, () => { this.#notLoaded() })
@@ -92,11 +87,7 @@ export class Attempt {
         break
       case 'progress':
       case 'log':
-        this.#heard++
         this.run.heard(message)
-        if (this.#end !== undefined && this.#heard >= this.#end.sent) this.#settle(this.#end)
-        break
-      case 'ended': // It comes as the result of the piscina task.
     }
   }
 
@@ -149,15 +140,7 @@ export class Attempt {
     else this.run.fault(new Error(`${attemptsMax} threads ended or blocked before they began the run`, { cause }))
   }
 
-  #conclude (ended: Ended): void {
-    if (this.run.settled || ended.result.kind === 'recalled') return
-    if (this.#heard >= ended.sent) return this.#settle(ended)
-    this.#end = ended
-    this.#arm(late_ms, () => { this.#settle(ended) })
-  }
-
-  #settle ({ result, ran_ms }: Ended): void {
-    clearTimeout(this.#timer)
+  #conclude ({ result, ran_ms }: Ended): void {
     if (this.run.settled || result.kind === 'recalled') return
     // The result may have overtaken the message `started`, which goes another way.
     if (this.thread.claim === claims.begun) this.#begin()

@@ -137,7 +137,12 @@ export class HeapWatch {
     session.connect()
     this.#session = session
     // Threads that exist are told of at once, later ones as they come.
-    session.on('NodeWorker.attachedToWorker', ({ params }) => { this.#threads.set(Number(params.workerInfo.workerId), params.sessionId) })
+    session.on('NodeWorker.attachedToWorker', ({ params: { workerInfo, sessionId } }) => {
+      // `workerId` is a number of the inspector's own; the thread's stands in the title, `[worker 7]`.
+      const thread = /^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]
+      if (thread === undefined) this.#log.warn({ title: workerInfo.title }, 'a script thread\'s heap can\'t be watched')
+      else this.#threads.set(Number(thread), sessionId)
+    })
     session.on('NodeWorker.detachedFromWorker', ({ params }) => { this.#forget(params.sessionId) })
     session.on('NodeWorker.receivedMessageFromWorker', ({ params }) => { this.#answered(params.sessionId, params.message) })
     this.#post('NodeWorker.enable', { waitForDebuggerOnStart: false })

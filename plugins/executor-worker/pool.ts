@@ -23,7 +23,7 @@ export class Pool implements Executor {
   readonly #threads = new Set<Thread>()
   /** Last given back, last: it is used first, so that those that are not needed grow old. */
   readonly #idle: Thread[] = []
-  /** Attempts whose messages may still come, by number. */
+  /** By number. */
   readonly #attempts = new Map<number, Attempt>()
   /** Called when a thread says it is clean, by the number of the run that left something open. */
   readonly #settling = new Map<number, () => void>()
@@ -120,9 +120,7 @@ export class Pool implements Executor {
     this.#heap.add(watched)
     const state = await attempt.perform(declaredEnvironment(process.env, run.task.skill.permissions.env))
     this.#heap.delete(watched)
-    // Its last messages may come after its result.
-    if (run.settled) this.#attempts.delete(attempt.number)
-    else void run.outcome.finally(() => this.#attempts.delete(attempt.number)).catch(() => {})
+    this.#attempts.delete(attempt.number)
     if (computing) this.#computing--
     switch (state) {
       case 'free':

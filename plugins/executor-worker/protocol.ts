@@ -39,15 +39,16 @@ export type Message =
   | { type: 'stray', text: string }
   | Ended
 
-/** The result of a run. */
+/**
+ * The result of a run. It is what the piscina task returns; where other messages came before it, or the thread may end
+ * after it, it is sent as they are (in order, and heard even if the thread ends) and the task returns null.
+ */
 export interface Ended {
   type: 'ended'
   run: number
   result: Result
   /** How long the tool ran, by the thread's own clock: a busy main thread does not make a run longer. */
   ran_ms: number
-  /** How many `progress` and `log` were sent, which may come later than this: they go another way. */
-  sent: number
   /** `settling`: something was left open, and may yet close. `spent`: it is of no use to anybody else. */
   thread: 'free' | 'settling' | 'spent'
 }

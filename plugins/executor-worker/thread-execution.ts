@@ -22,8 +22,8 @@ export class Execution {
   #told_ms = -Infinity
   #progress: Of<'progress'> | undefined
   #stopProgress: (() => void) | undefined
-  /** Messages of progress and log it has sent. */
-  sent = 0
+  /** Whether it has sent progress or a log line. */
+  spoke = false
   ended = false
   /** Ends it as failed, by an error that came beside its own promise. */
   fail: ((error: unknown) => void) | undefined
@@ -56,7 +56,7 @@ export class Execution {
     this.#characters += Math.min(text.length, lineMax)
     const over = ++this.#lines > linesMax || this.#characters > charactersMax
     if (over) this.#lines = linesMax + 1
-    this.sent++
+    this.spoke = true
     this.#send({
       type: 'log', run: this.message.run,
       level: over ? 'warn' : level,
@@ -97,7 +97,7 @@ export class Execution {
     this.#stopProgress?.()
     this.#stopProgress = this.#progress = undefined
     this.#told_ms = performance.now()
-    this.sent++
+    this.spoke = true
     this.#send(progress)
   }
 }

@@ -17,6 +17,16 @@ export class ThreadDeath extends Error {
   }
 }
 
+/** The run it has. */
+interface Given {
+  resolve (ended: Ended): void
+  reject (death: ThreadDeath): void
+  /** How it ended, where that was told before the piscina task returned, or beside it. */
+  ended: Ended | undefined
+  /** The piscina task has returned: the thread takes another. */
+  returned: boolean
+}
+
 export interface ThreadOptions {
   data: Omit<ThreadData, 'claim'>
   /** Hard limit of the heap, in MiB. */
@@ -51,7 +61,7 @@ export class Thread {
   /** A run to be asked as soon as the thread listens. */
   #ask: Of<'ask'> | undefined
   #error: Error | undefined
-  #reject: ((death: ThreadDeath) => void) | undefined
+  #given: Given | undefined
   #gone = false
   #ending: Promise<void> | undefined
   /** The revision it has loaded, or begun to load, by module. */
@@ -99,8 +109,14 @@ export class Thread {
     this.revisions.set(message.module, message.revision)
     try {
       return await new Promise<Ended>((resolve, reject) => {
-        this.#reject = reject
-        this.#piscina.run(message).then(resolve, (error: unknown) => {
+        const given: Given = { resolve, reject, ended: undefined, returned: false }
+        this.#given = given
+        const returned = (ended: Ended | null): void => {
+          given.returned = true
+          given.ended ??= ended ?? undefined
+          if (given.ended !== undefined) resolve(given.ended)
+        }
+        this.#piscina.run(message).then(returned, (error: unknown) => {
           // Piscina tells of the thread's end too, by an error without a code: its exit event says more, and comes.
           if (error instanceof Error) this.#error ??= error
           void this.end()
@@ -108,7 +124,7 @@ export class Thread {
         if (this.#worker === undefined) this.#attach()
       })
     } finally {
-      this.#reject = undefined
+      this.#given = undefined
       this.served++
     }
   }
@@ -156,14 +172,28 @@ export class Thread {
     if (this.#gone) return
     this.#gone = true
     this.#port?.close()
-    this.#reject?.(new ThreadDeath(code, this.#error))
+    const given = this.#given
+    if (given?.ended !== undefined) given.resolve({ ...given.ended, thread: 'spent' })
+    else given?.reject(new ThreadDeath(code, this.#error))
     void this.end()
     this.#options.onGone()
   }
 
   #hear (message: Message): void {
-    if (message.type !== 'ready') return this.#options.onMessage(message)
-    const { port } = message
+    switch (message.type) {
+      case 'ready':
+        return this.#listen(message.port)
+      case 'ended':
+        if (this.#given === undefined) return
+        this.#given.ended = message
+        if (this.#given.returned) this.#given.resolve(message)
+        return
+      default:
+        this.#options.onMessage(message)
+    }
+  }
+
+  #listen (port: MessagePort): void {
     this.#port = port
     port.unref()
     if (this.#ask !== undefined) port.postMessage(this.#ask)

@@ -43,7 +43,7 @@ function stray (error: unknown): void {
   else send({ type: 'stray', text: execution === undefined ? messageOfThrow(error) : `${execution.message.execution_id}: ${messageOfThrow(error)}` })
 }
 
-export default async function run (message: Of<'run'>): Promise<Ended> {
+export default async function run (message: Of<'run'>): Promise<Ended | null> {
   const execution = new Execution(message, send)
   const before = activeCount()
   current = execution
@@ -56,8 +56,11 @@ export default async function run (message: Of<'run'>): Promise<Ended> {
   process.env = { ...environment }
   const spent = !over || getHeapStatistics().used_heap_size > data.heap_bytes_kept_max
   const settling = !spent && leftOpen(before)
+  const ended: Ended = { type: 'ended', run: message.run, result, ran_ms, thread: spent ? 'spent' : settling ? 'settling' : 'free' }
+  if (!spent && !settling && !execution.spoke) return ended
+  send(ended)
   if (settling) whenClosed(before, () => { send({ type: 'clean', run: message.run }) })
-  return { type: 'ended', run: message.run, result, ran_ms, sent: execution.sent, thread: spent ? 'spent' : settling ? 'settling' : 'free' }
+  return null
 }
 
 /** A result; `over` says whether the thread came out of it whole: nothing runs on, nothing is half loaded. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { spawn } from 'node:child_process'
 import t, { type Test } from 'tap'
@@ -108,6 +108,7 @@ t.test('a tool that can\'t be ended is not waited for', async t => {
   t.match(blocked, { status: 'timeout' })
   t.equal(await output('exists', { file }), 'false', 'it still blocks')
   writeFileSync(file, '')
+  await until(() => existsSync(`${file}.over`))
 })
 
 t.test('what a tool leaves behind harms nobody', async t => {
@@ -128,8 +129,12 @@ t.test('what a tool leaves behind harms nobody', async t => {
   t.not(await output('thread'), interval)
   t.equal(await output('leaveRejection'), 'returned')
   await until(() => lines.some(line => line.includes('nobody caught me')))
-  const short = await output('leaveShort')
-  await until(async () => await output('thread') === short)
+  await until(async () => {
+    const short = await output('leaveShort')
+    // More at once than there are threads beside it.
+    const used = await Promise.all(Array.from({ length: 6 }, () => output('threadLater', { ms: 30 })))
+    return used.includes(short)
+  })
   t.pass('a thread is used again when what was left has closed')
 })
 
@@ -194,9 +199,11 @@ t.test('cancellation: heeded, ignored, or before the tool begins', async t => {
     const outcome = run('append', { file, text: `${i}\n` }, { signal: early.signal, heard: unheard })
     if (i % 2 === 1) await new Promise(setImmediate)
     early.abort()
-    t.equal((await outcome).status, 'cancelled')
+    const { status } = await outcome
+    // Only a run that was given time can have ended before it was cancelled.
+    t.ok(status === 'cancelled' || (status === 'success' && i % 2 === 1), `cancelled or done: ${status}`)
     await output('echo', { text: 'next' })
-    t.equal(marksIn(file).includes(`${i}`) && unheard.started === 0, false, 'what never started never ran')
+    t.equal(marksIn(file).includes(`${i}`), unheard.started === 1, 'it ran if it was said to have started, and only then')
   }
 })
 
