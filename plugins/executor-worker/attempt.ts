@@ -165,8 +165,8 @@ export class Attempt {
       this.#begin()
       clearTimeout(this.#timer)
       this.run.settle(this.#outcomeOfDeath(death, 'the tool'))
-    } else if (claim === claims.loading && this.thread.served === 1) {
-      // A thread that nobody else has used: it is the module that ended it.
+    } else if (claim === claims.loading && (this.#why !== undefined || death.outOfMemory || this.run.attempts > 1)) {
+      // Once may have been by what another run had left in the thread; twice is the module's own doing.
       this.run.settle(this.#outcomeOfDeath(death, 'the module, while it was loaded,'))
     } else if (claim !== claims.recalled) this.#again(death)
   }

@@ -21,8 +21,8 @@ const computing_ms = 50
 const waiting_ms = 250
 /** A thread that does not answer in so long is asked again: it may have been busy, or the question lost. */
 const unanswered_ms = 2000
-/** The session is given up after so long without anything to watch. */
-const linger_ms = 2000
+/** The session is given up after so long without a run that takes longer than a moment. */
+const linger_ms = 500
 
 /** Headroom of V8's own limit above the one that is watched: a thread that allocates as fast as it can takes about a second to use it up. */
 export const headroom_mib = 2048
@@ -90,7 +90,11 @@ export class HeapWatch {
       state.pending = true
       this.#question(session, watched)
     }
-    if (this.#watched.size === 0 && now - this.#busy_ms > linger_ms) this.close()
+    // Threads are slower while it is connected (a third less throughput of trivial tools).
+    if (now - this.#busy_ms > linger_ms) this.#disconnect()
+    if (this.#watched.size > 0 || this.#session !== undefined) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
   }
 
   #question (session: string, watched: Watched): void {

@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import type { LogLevel } from '../../kernel/index.ts'
 
 /** A line longer than this is cut, in characters. */
@@ -8,15 +8,15 @@ export const lineMax = 8192
 export type Line = (level: LogLevel, text: string) => void
 
 /**
- * Puts streams of its own in the place of the thread's stdout and stderr, and so of console: what a tool writes
- * becomes log lines and never reaches the process's own output.
+ * Turns what a tool writes to the thread's stdout and stderr, and so by console, into log lines: it never reaches the
+ * process's own output.
  * @returns what hands over a last line without its end
  */
 export function captureOutput (line: Line): () => void {
   const stdout = new Lines('info', line)
   const stderr = new Lines('warn', line)
-  Object.defineProperty(process, 'stdout', { configurable: true, enumerable: true, value: stdout })
-  Object.defineProperty(process, 'stderr', { configurable: true, enumerable: true, value: stderr })
+  redirect(process.stdout, stdout)
+  redirect(process.stderr, stderr)
   // Node's own listener writes warnings to the process's stderr.
   process.removeAllListeners('warning')
   process.on('warning', warning => { line('warn', `${warning.name}: ${warning.message}`) })
@@ -26,19 +26,36 @@ export function captureOutput (line: Line): () => void {
   }
 }
 
+/**
+ * Gives a stream another end. The stream itself has to stay: Node calls a function of its own on it when the main
+ * thread asks for more data, and a stand-in without it made threads fail at their start, now and then.
+ */
+function redirect (stream: Writable, lines: Lines): void {
+  const same = (): Writable => stream
+  Object.assign(stream, {
+    _write (chunk: string | Uint8Array, _encoding: BufferEncoding, done: () => void): void {
+      lines.write(chunk)
+      done()
+    },
+    _writev: null,
+    // Closing it would break the console of the next run.
+    end: same,
+    destroy: same
+  })
+}
+
 /** Splits what is written into lines, at once: a tool may hang in the next instruction. */
-class Lines extends Writable {
+class Lines {
   readonly #level: LogLevel
   readonly #line: Line
   #rest = ''
 
   constructor (level: LogLevel, line: Line) {
-    super({ decodeStrings: false })
     this.#level = level
     this.#line = line
   }
 
-  override _write (chunk: string | Uint8Array, _encoding: BufferEncoding, done: () => void): void {
+  write (chunk: string | Uint8Array): void {
     const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
     let from = 0
     for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
@@ -48,16 +65,6 @@ class Lines extends Writable {
     }
     // One past the limit, so that the cut is seen.
     this.#rest = (this.#rest + text.slice(from, from + lineMax + 1)).slice(0, lineMax + 1)
-    done()
-  }
-
-  /** Closing it would break the next run's console. */
-  override end (): this {
-    return this
-  }
-
-  override _destroy (_error: Error | null, done: (error?: Error | null) => void): void {
-    done()
   }
 
   flush (): void {

@@ -6,10 +6,16 @@ type Run = (parameters: unknown, context: ToolContext) => unknown
 /** What the modules this thread has loaded export as tools, by URL. */
 const loaded = new Map<string, unknown>()
 
+/** URLs by module and revision. A thread loads one revision of a module only, so there are as many as modules. */
+const urls = new Map<string, { revision: string, url: string }>()
+
 /** The module's URL: another revision is another module to Node. */
 export function urlOf (module: string, revision: string): string {
+  const known = urls.get(module)
+  if (known?.revision === revision) return known.url
   const url = pathToFileURL(module)
   url.searchParams.set('revision', revision)
+  urls.set(module, { revision, url: url.href })
   return url.href
 }
 

@@ -66,8 +66,6 @@ export class Thread {
   #ending: Promise<void> | undefined
   /** The revision it has loaded, or begun to load, by module. */
   readonly revisions = new Map<string, string>()
-  /** Runs it has ended. */
-  served = 0
   /** performance.now() when it was last given back. */
   idle_since_ms = 0
 
@@ -125,7 +123,6 @@ export class Thread {
       })
     } finally {
       this.#given = undefined
-      this.served++
     }
   }
 

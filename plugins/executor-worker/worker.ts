@@ -47,20 +47,27 @@ export default async function run (message: Of<'run'>): Promise<Ended | null> {
   const execution = new Execution(message, send)
   const before = activeCount()
   current = execution
-  // A plain object: whatever tools do to it is gone with the run.
+  // A plain object: whatever tools do to it is gone when the next run begins.
   process.env = { ...environment, ...message.env }
   const { result, ran_ms, over } = await owner.run(execution, perform, execution)
   flush()
   execution.end()
   current = undefined
-  process.env = { ...environment }
-  const spent = !over || getHeapStatistics().used_heap_size > data.heap_bytes_kept_max
+  const spent = !over || keepsTooMuch(ran_ms)
   const settling = !spent && leftOpen(before)
   const ended: Ended = { type: 'ended', run: message.run, result, ran_ms, thread: spent ? 'spent' : settling ? 'settling' : 'free' }
   if (!spent && !settling && !execution.spoke) return ended
   send(ended)
   if (settling) whenClosed(before, () => { send({ type: 'clean', run: message.run }) })
   return null
+}
+
+let short = 0
+
+/** Whether tools have left so much in memory that the next would have too little. Not asked after every short run: it costs as much as one. */
+function keepsTooMuch (ran_ms: number): boolean {
+  if (ran_ms < 1 && ++short % 64 !== 0) return false
+  return getHeapStatistics().used_heap_size > data.heap_bytes_kept_max
 }
 
 /** A result; `over` says whether the thread came out of it whole: nothing runs on, nothing is half loaded. */
