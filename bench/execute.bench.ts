@@ -8,13 +8,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { cpus, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { readVersion } from '../kernel/index.ts'
 import { makeHome, startServer } from '../test/support/program.ts'
 import { load, requestOf, type Load } from './lib/load.ts'
+import { median, rounded, save } from './lib/report.ts'
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '4' }, rounds: { type: 'string', default: '3' }, connections: { type: 'string', default: '64' }, json: { type: 'string' } }
@@ -56,20 +56,17 @@ try {
   await Promise.all([...homes.map(home => home.remove()), rm(skills, { recursive: true })])
 }
 
-const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
 const rows = cases.map(({ name, against }) => {
   const loads = seen.get(name) ?? []
   const ratios = loads.map(({ requests_per_second }, i) => requests_per_second / (seen.get(against)?.[i]?.requests_per_second ?? Number.NaN))
   return {
     question: name,
     requests_per_second: Math.round(median(loads.map(one => one.requests_per_second))),
-    ratio_to_raw: Number(median(ratios).toFixed(3)),
-    median_ms: Number(median(loads.map(one => one.median_ms)).toFixed(2)),
-    p99_ms: Number(median(loads.map(one => one.p99_ms)).toFixed(2)),
+    ratio_to_raw: rounded(median(ratios), 3),
+    median_ms: rounded(median(loads.map(one => one.median_ms))),
+    p99_ms: rounded(median(loads.map(one => one.p99_ms))),
     failed: loads.reduce((sum, one) => sum + one.failed, 0)
   }
 })
 console.table(rows)
-if (values.json !== undefined) {
-  await writeFile(values.json, JSON.stringify({ ...readVersion(), node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, seconds, rounds, connections, rows }, null, 2))
-}
+await save(values.json, 'execute', { seconds, rounds, connections, rows })

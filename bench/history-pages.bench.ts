@@ -6,13 +6,12 @@
  * machine does falls on all alike. Reported: the median time, and its ratio to the smallest history's first page.
  */
 import { readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import type { ExecutionQuery, Storage } from '../kernel/index.ts'
 import lmdb from '../plugins/storage-lmdb/index.ts'
 import { makeStored } from '../test/support/executions.ts'
 import { openPlugin } from '../test/support/open-plugin.ts'
+import { median, rounded, save } from './lib/report.ts'
 
 const { values } = parseArgs({
   options: { sizes: { type: 'string', default: '1000,100000' }, rounds: { type: 'string', default: '200' }, json: { type: 'string' } }
@@ -76,14 +75,6 @@ function mainThread_us (): number {
   }
 }
 
-function rounded (number: number): number {
-  return Math.round(number * 100) / 100
-}
-
-function median (numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
-}
-
 const opened = []
 const fills: Fill[] = []
 for (const size of sizes) {
@@ -112,8 +103,5 @@ console.log(`Pages of 50; median of ${rounds} rounds (filtered: ${Math.ceil(roun
 console.table(rows)
 console.log(`Filling by ${perCommit} executions a commit, per execution: CPU of the main thread, and wall clock; and the time of a commit`)
 console.table(fills)
-if (values.json !== undefined) {
-  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length }
-  await writeFile(values.json, JSON.stringify({ bench: 'history-pages', at: new Date().toISOString(), machine, rounds, per_commit: perCommit, pages: rows, fills }, undefined, 2))
-}
+await save(values.json, 'history-pages', { rounds, per_commit: perCommit, pages: rows, fills })
 for (const { close } of opened) await close()

@@ -2,12 +2,11 @@
 // child_process.spawn in the same process, with the same concurrency, in interleaved rounds.
 // Usage: node dist/bench/native-spawn.bench.js [--json FILE] [--ballast-mib N]: memory that the server holds besides.
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { availableParallelism, cpus } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { completeConfig, parseCommand, processesOf, readVersion, Scope, silentLogger, type Task, type TaskObserver } from '../kernel/index.ts'
+import { completeConfig, parseCommand, processesOf, Scope, silentLogger, type Task, type TaskObserver } from '../kernel/index.ts'
 import native from '../plugins/executor-native/index.ts'
+import { median, save } from './lib/report.ts'
 
 const rounds = 5
 const runsPerRound = 400
@@ -62,7 +61,6 @@ async function round (way: Way): Promise<Round> {
   }
 }
 
-const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN
 const medianOf = (all: Round[]): Round => ({
   runs_per_second: median(all.map(round => round.runs_per_second)),
   cpu_us_per_run: median(all.map(round => round.cpu_us_per_run)),
@@ -81,11 +79,7 @@ console.table({
   'child_process.spawn': row(result.direct)
 })
 console.log(`helper / spawn: ${ratio.toFixed(2)} × the runs a second, ${(result.helper.cpu_us_per_run / result.direct.cpu_us_per_run).toFixed(3)} × the server's CPU (medians of ${rounds} rounds of ${runsPerRound} at concurrency ${concurrency}, the server holding ${ballast.length / 1_048_576} MiB besides)`)
-if (values.json !== undefined) {
-  const { commit } = readVersion()
-  const machine = { cpu: cpus()[0]?.model, cores: availableParallelism(), node: process.version, commit, at: new Date().toISOString() }
-  writeFileSync(values.json, JSON.stringify({ question: 'native-spawn', machine, rounds, runsPerRound, concurrency, ballast_bytes: ballast.length, ratio, result, measured }, null, 2))
-}
+await save(values.json, 'native-spawn', { rounds, runsPerRound, concurrency, ballast_bytes: ballast.length, ratio, result, measured })
 
 function row ({ runs_per_second, cpu_us_per_run, blocked_share }: Round): Record<string, string> {
   return { 'runs/s': runs_per_second.toFixed(0), 'server CPU, µs/run': cpu_us_per_run.toFixed(0), 'server\'s event loop busy': `${(100 * blocked_share).toFixed(0)} %` }

@@ -1,18 +1,20 @@
 /**
  * How many trivial script tools run in a second through the executor, beside bare Piscina running a trivial function
- * in as many threads? Interleaved rounds in one process; medians. Prints a line for people and JSON.
- *
- *   node dist/bench/script-tool.bench.js [rounds] [milliseconds a round]
+ * in as many threads? Interleaved rounds in one process; medians.
+ * `node dist/bench/script-tool.bench.js [--rounds 9] [--seconds 1] [--json FILE]`
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { Piscina } from 'piscina'
-import { completeConfig, Scope, silentLogger, type JsonObject, type Task } from '../kernel/index.ts'
+import { completeConfig, Scope, silentLogger, type Task } from '../kernel/index.ts'
 import plugin from '../plugins/executor-worker/index.ts'
+import { median, rounded, save } from './lib/report.ts'
 
-const rounds = Number(process.argv[2] ?? 9)
-const round_ms = Number(process.argv[3] ?? 1000)
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '9' }, seconds: { type: 'string', default: '1' }, json: { type: 'string' } } })
+const rounds = Number(values.rounds)
+const round_ms = Number(values.seconds) * 1000
 /** Callers that each wait for their run before the next. */
 const callers = 64
 const threads = availableParallelism()
@@ -64,7 +66,6 @@ async function measure (run: (text: string) => Promise<unknown>): Promise<Sample
   return { per_s: runs / (performance.now() - began) * 1000, main_us: active * 1000 / runs }
 }
 
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
 const samples: Record<string, Sample[]> = {}
 for (let round = 0; round <= rounds; round++) {
   for (const [name, run] of Object.entries(subjects)) {
@@ -72,14 +73,12 @@ for (let round = 0; round <= rounds; round++) {
     if (round > 0) (samples[name] ??= []).push(sample) // the first warms up
   }
 }
-const results: JsonObject = {}
-for (const [name, all] of Object.entries(samples)) {
-  const per_s = Math.round(median(all.map(sample => sample.per_s)))
-  const main_us = Math.round(median(all.map(sample => sample.main_us)) * 10) / 10
-  results[name] = { per_s, main_us }
-  process.stdout.write(`${name.padEnd(10)} ${String(per_s).padStart(7)} runs/s   ${main_us.toFixed(1).padStart(6)} µs of the main thread a run\n`)
-}
-const ratio = Math.round(median((samples['executor'] ?? []).map((sample, i) => sample.per_s / (samples['piscina']?.[i]?.per_s ?? NaN))) * 100) / 100
-process.stdout.write(`ratio      ${ratio.toFixed(2).padStart(7)}\n`)
-process.stdout.write(`${JSON.stringify({ bench: 'script-tool', results, ratio, callers, threads, rounds, round_ms, node: process.version, cpu: cpus()[0]?.model })}\n`)
+const rows = Object.entries(samples).map(([subject, all]) => ({
+  subject,
+  runs_per_second: Math.round(median(all.map(sample => sample.per_s))),
+  main_thread_us_per_run: rounded(median(all.map(sample => sample.main_us)), 1),
+  ratio: rounded(median(all.map((sample, i) => sample.per_s / (samples['piscina']?.[i]?.per_s ?? NaN))))
+}))
+console.table(rows)
+await save(values.json, 'script-tool', { callers, threads, rounds, round_ms, rows })
 await scope.close()
