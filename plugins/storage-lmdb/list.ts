@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { filteredTotalMax, SkilletError, type ExecutionPage, type ExecutionQuery, type ExecutionSummary } from '../../kernel/index.ts'
+import { decodeCursor, encodeCursor, filteredTotalMax, SkilletError, type ExecutionPage, type ExecutionQuery, type ExecutionSummary } from '../../kernel/index.ts'
 import { chunkLength, chunkOf, readChunk, statusNumbers, type Chunk } from './columns.ts'
-import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { Environment } from './environment.ts'
 import type { Bounds, History } from './history.ts'
 import { nameVerdict } from './names.ts'

@@ -1,8 +1,7 @@
 import {
-  filteredTotalMax, SkilletError, type Claim, type ExecutionPage, type ExecutionQuery, type ExecutionSummary, type Owner, type Storage,
+  decodeCursor, encodeCursor, filteredTotalMax, SkilletError, type Claim, type ExecutionPage, type ExecutionQuery, type ExecutionSummary, type Owner, type Storage,
   type StoredExecution
 } from '../../kernel/index.ts'
-import { decodeCursor, encodeCursor } from './cursor.ts'
 
 /** What is kept at most, whatever the configuration allows a disk to keep. */
 const executionsMax = 100_000

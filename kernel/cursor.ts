@@ -1,6 +1,6 @@
-import { SkilletError } from '../../kernel/index.ts'
+import { SkilletError } from './errors.ts'
 
-/** The text of a cursor: the next page begins below this sequence number. */
+/** The text of a cursor, for stores that number their executions: the next page begins below this sequence number. */
 export function encodeCursor (sequence: number): string {
   return `before-${sequence.toString(36)}`
 }
