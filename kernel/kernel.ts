@@ -70,6 +70,7 @@ export async function createKernel ({ config, plugins, log, version, data_dir, r
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
     const executions = new Executions({ config, storage, executors, bus, log })
+    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env is enforced')
     const interrupted = await executions.recover()
     if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
     scope.defer(executions.watchCancelRequests())
