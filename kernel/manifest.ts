@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import type { CommandTemplate } from './command.ts'
-import { JsonObject, PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type Tool } from './schemas.ts'
+import { PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type Tool } from './schemas.ts'
 
 /** What a skill says it needs. Absent means: no network, no writes outside a private temporary directory. */
 export type Permissions = Static<typeof Permissions>
@@ -99,5 +99,3 @@ export interface SkillDefinition {
   trusted: boolean
   tools: ToolDefinition[]
 }
-
-export type { JsonObject }
