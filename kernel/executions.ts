@@ -69,11 +69,12 @@ export class Executions {
 
   /**
    * Runs a job to its end. An aborted signal cancels it.
+   * @param accepted told its id, before the first event that carries it
    * @returns the final record, acknowledged as `storage.durability` says
    * @throws SkilletError OVERLOADED when the queue is full or the server stops; then there is no execution
    */
-  async run (job: Job, signal: AbortSignal): Promise<Execution> {
-    const live = this.#accept(job)
+  async run (job: Job, signal: AbortSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
+    const live = this.#accept(job, accepted)
     const cancel = (): void => { this.#end(live, 'cancel') }
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
@@ -147,7 +148,7 @@ export class Executions {
     await Promise.allSettled([...this.#live.values()].map(live => live.ended))
   }
 
-  #accept (job: Job): Live {
+  #accept (job: Job, accepted: ((execution_id: string) => void) | undefined): Live {
     const { config, executors } = this.#it
     if (this.#stopping) throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new executions')
     if (this.#waiting >= config.execution.queue_max) {
@@ -180,6 +181,7 @@ export class Executions {
     const { promise, resolve, reject } = withResolvers<Execution>()
     const live: Live = { execution, actor: createExecutionActor(), abort: new AbortController(), ended: promise, ending: 'cancel', began_ms: undefined }
     this.#live.set(execution.id, live)
+    accepted?.(execution.id)
     this.#record(execution, now)
     this.#perform(live, job, executor).then(resolve, reject)
     return live

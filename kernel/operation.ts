@@ -12,6 +12,8 @@ export interface Call {
   transport: typeof TRANSPORTS[number]
   /** Aborts when the caller went away; what it waits for is then cancelled. */
   signal: AbortSignal
+  /** Told the id of the execution that the call makes, as soon as there is one; its events on the bus carry it. */
+  accepted?: (execution_id: string) => void
 }
 
 /** What handlers work with. */

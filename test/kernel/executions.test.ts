@@ -37,10 +37,11 @@ t.test('a success is answered and recorded, with every transition on the bus in 
   t.teardown(close)
   const heard: string[] = []
   kernel.gateway.bus.on('transition', ({ execution_id, status }) => { heard.push(`${execution_id} ${status}`) })
-  const result = await run(kernel, 'echo', { text: 'hé' })
+  const accepted = (id: string): void => { heard.push(`${id} accepted`) }
+  const result = await kernel.gateway.invoke(execute, { skill_name: 'subject', tool_name: 'echo', parameters: { text: 'hé' } }, { ...call(), accepted })
   t.match(result, { execution_id: /^[0-9a-f-]{36}$/, status: 'success', output: 'hé', duration_ms: Number })
   const id = result.execution_id
-  t.same(heard, ['queued', 'running', 'success'].map(status => `${id} ${status}`))
+  t.same(heard, ['accepted', 'queued', 'running', 'success'].map(status => `${id} ${status}`))
   const record = await kernel.gateway.invoke(getExecution, { id }, call())
   t.match(record, {
     id, skill_name: 'subject', tool_name: 'echo', runtime: 'inline', status: 'success', parameters: { text: 'hé' }, output: 'hé', output_truncated: false,
