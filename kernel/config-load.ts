@@ -95,6 +95,11 @@ function findFile (env: ConfigSources['env'], cwd: string): string | undefined {
   return [join(cwd, 'skillet.toml'), join(configHome(env), 'skillet.toml')].find(isThere)
 }
 
+/** The configuration file in use; where there is none, the one that would be: in `skillet/` under the user's configuration directory. */
+export function configFile ({ file, env, cwd }: Omit<ConfigSources, 'flags'>): string {
+  return file === undefined ? findFile(env, cwd) ?? join(configHome(env), 'skillet.toml') : resolve(cwd, file)
+}
+
 /** `skillet` under the user's configuration directory (XDG). */
 export function configHome (env: ConfigSources['env']): string {
   return join(absolute(env['XDG_CONFIG_HOME']) ?? join(homedir(), '.config'), 'skillet')

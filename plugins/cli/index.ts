@@ -38,8 +38,10 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
     return added.action(async (): Promise<void> => {
       const options = added.opts<Options>()
       json = options.json ?? false
-      const config = configure(given(), terminal)
-      const kernel = await boot(builtin, config, needs, terminal, await logger(config), interrupt.signal, needs.transports ? 'serve' : undefined)
+      const { file, flags } = given()
+      const from = file === undefined ? {} : { file }
+      const config = configure({ flags, ...from }, terminal)
+      const kernel = await boot(builtin, config, needs, terminal, await logger(config), interrupt.signal, { ...from, ...(needs.transports && { role: 'serve' }) })
       try {
         await act(kernel, options, added.args)
       } finally {

@@ -24,31 +24,33 @@ export class Replies {
     this.#version = version
   }
 
-  json ({ exchange, cors }: Turn, body: string, close: Close): void {
-    exchange.reply(200, cors === undefined ? json : [...json, ...cors], body, close)
+  json (turn: Turn, body: string, close: Close): void {
+    turn.exchange.reply(200, withOwn(json, turn), body, close)
   }
 
-  text ({ exchange }: Turn, status: number, body: string, close: Close): void {
-    exchange.reply(status, text, body, close)
+  text (turn: Turn, status: number, body: string, close: Close): void {
+    turn.exchange.reply(status, withOwn(text, turn), body, close)
   }
 
-  empty ({ exchange, cors }: Turn, status: number, headers: HeaderBlock, close: Close): void {
-    exchange.reply(status, [...bare, ...headers, ...(cors ?? [])], '', close)
+  empty (turn: Turn, status: number, headers: HeaderBlock, close: Close): void {
+    turn.exchange.reply(status, withOwn([...bare, ...headers], turn), '', close)
   }
 
   /** A page or one of its assets; the browser keeps it, and asks whether it still holds. */
-  page ({ exchange }: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
-    const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
+  page (turn: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
+    const { exchange } = turn
+    const headers = withOwn(['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page], turn)
     if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '')
     else exchange.reply(200, headers, body)
   }
 
-  error ({ exchange, cors }: Pick<Turn, 'exchange' | 'cors'>, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
+  error (turn: Turn, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
     const status = STATUS[error.kind]
-    const headers = [...json, ...(extra ?? []), ...(cors ?? [])]
-    if (status === 429 || status === 503) headers.push('Retry-After', retryAfter_s)
+    const headers = [...withOwn(json, turn), ...(extra ?? [])]
+    const { retry_after_s } = error.details
+    if (status === 429 || status === 503) headers.push('Retry-After', typeof retry_after_s === 'number' ? String(retry_after_s) : retryAfter_s)
     if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="skillet"')
-    exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close)
+    turn.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close)
   }
 
   /** What an engine answers to what it could not read as HTTP. */
@@ -56,4 +58,10 @@ export class Replies {
     const error = new SkilletError('INVALID_PARAMETERS', 'The request is not well-formed HTTP/1.1, took too long to arrive, or has headers that are too large')
     return { status: STATUS[error.kind], headers: json, body: serializeError(error.envelope(), this.#version) }
   }
+}
+
+/** The headers of a kind of reply, and those of this one: the block itself where there are none, since engines keep what they make of it. */
+function withOwn (block: HeaderBlock, { cors, admission: { rate } }: Turn): HeaderBlock {
+  if (cors === undefined) return rate === undefined ? block : [...block, ...rate]
+  return [...block, ...(rate ?? []), ...cors]
 }

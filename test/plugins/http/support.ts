@@ -92,7 +92,7 @@ export async function openServer ({ engine, server = {}, config: sections = {}, 
     async setup (context, options) { return transport = await http.setup(context, options) as HttpTransport } // what its setup says it returns
   }
   const all = { ...demoTools, ...tools }
-  const config = completeConfig({ ...sections, plugin: { http: { engine } }, server: { port: 0, ...server } })
+  const config = completeConfig({ ...sections, plugin: { http: { engine } }, server: { port: 0, rate_limit_per_minute: 0, rate_limit_per_hour: 0, failed_auth_limit_per_minute: 0, ...server } })
   const inline = inlineExecutor({ tools: Object.fromEntries(Object.entries(all).map(([name, tool]) => [`demo:${name}`, tool])) })
   const kernel = await createKernel({
     config, log: recorder(logged), version, data_dir, plugins: [storage, search, inline, skillSource({ skills: [demoSkill(Object.keys(all))], quarantined: [] }), ...plugins, opened]
