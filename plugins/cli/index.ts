@@ -69,6 +69,11 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
     .option('--params <json>', 'its parameters as a JSON object; - reads it from standard input')
     .option('--timeout <ms>', 'time limit in milliseconds')
 
+  if (argv[0] === 'key' || argv.length === 0 || argv[0]?.startsWith('-') || argv[0] === 'help') {
+    const { addKeyCommands } = await import('./commands/key.ts')
+    addKeyCommands(program, terminal)
+  }
+
   try {
     await program.parseAsync([...argv], { from: 'user' })
     return 0
