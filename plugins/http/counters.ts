@@ -57,10 +57,11 @@ export class Counters {
     const now = this.#now()
     const entry = this.#find(caller, policies, now)
     let refusedBy: Policy | undefined
-    policies.forEach((policy, i) => {
+    for (let i = 0; i < policies.length; i++) {
+      const policy = policies[i] as Policy
       const { used, until_ms } = entry.windows[i] as Window // there is one for each policy
       if (until_ms > now && used >= policy.quota) refusedBy = policy
-    })
+    }
     const left = policies.map((policy, i) => {
       const window = entry.windows[i] as Window
       if (window.until_ms <= now) {

@@ -25,32 +25,32 @@ export class Replies {
   }
 
   json (turn: Turn, body: string, close: Close): void {
-    turn.exchange.reply(200, withOwn(json, turn), body, close)
+    turn.exchange.reply(200, json, body, close, ownOf(turn))
   }
 
   text (turn: Turn, status: number, body: string, close: Close): void {
-    turn.exchange.reply(status, withOwn(text, turn), body, close)
+    turn.exchange.reply(status, text, body, close, ownOf(turn))
   }
 
   empty (turn: Turn, status: number, headers: HeaderBlock, close: Close): void {
-    turn.exchange.reply(status, withOwn([...bare, ...headers], turn), '', close)
+    turn.exchange.reply(status, [...bare, ...headers], '', close, ownOf(turn))
   }
 
   /** A page or one of its assets; the browser keeps it, and asks whether it still holds. */
   page (turn: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
     const { exchange } = turn
-    const headers = withOwn(['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page], turn)
-    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '')
-    else exchange.reply(200, headers, body)
+    const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
+    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '', 'keep', ownOf(turn))
+    else exchange.reply(200, headers, body, 'keep', ownOf(turn))
   }
 
   error (turn: Turn, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
     const status = STATUS[error.kind]
-    const headers = [...withOwn(json, turn), ...(extra ?? [])]
+    const headers = [...json, ...(extra ?? [])]
     const { retry_after_s } = error.details
     if (status === 429 || status === 503) headers.push('Retry-After', typeof retry_after_s === 'number' ? String(retry_after_s) : retryAfter_s)
     if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="skillet"')
-    turn.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close)
+    turn.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close, ownOf(turn))
   }
 
   /** What an engine answers to what it could not read as HTTP. */
@@ -60,8 +60,7 @@ export class Replies {
   }
 }
 
-/** The headers of a kind of reply, and those of this one: the block itself where there are none, since engines keep what they make of it. */
-function withOwn (block: HeaderBlock, { cors, admission: { rate } }: Turn): HeaderBlock {
-  if (cors === undefined) return rate === undefined ? block : [...block, ...rate]
-  return [...block, ...(rate ?? []), ...cors]
+/** The headers of this reply alone. */
+function ownOf ({ cors, admission: { rate } }: Turn): HeaderBlock | undefined {
+  return cors === undefined ? rate : rate === undefined ? cors : [...rate, ...cors]
 }

@@ -59,15 +59,15 @@ function list (json: boolean, file: string, terminal: Terminal): void {
   if (json) terminal.out(`${JSON.stringify({ file, keys })}\n`)
   else if (keys.length === 0) terminal.out('There are no named keys. Make one with skillet key create NAME.\n')
   else {
-    terminal.out(keys.map(({ name, scopes, skills, rate_limit_per_minute: minute, rate_limit_per_hour: hour, created_at }) => {
+    terminal.out(keys.map(({ name, scopes = [], skills = [], rate_limit_per_minute: minute, rate_limit_per_hour: hour, created_at }) => {
       const limits = [...(minute === undefined ? [] : [`${minute || 'any number'} per minute`]), ...(hour === undefined ? [] : [`${hour || 'any number'} per hour`])]
       return `${name}  ${[scopes.join(', '), skills.length === 0 ? 'all skills' : skills.join(' '), ...limits, ...(created_at === undefined ? [] : [`since ${created_at}`])].join('; ')}\n`
     }).join(''))
   }
 }
 
-function publicSettings ({ hash: _, ...rest }: KeySettings): Omit<KeySettings, 'hash'> {
-  return rest
+function publicSettings (settings: KeySettings): Partial<KeySettings> {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== 'hash'))
 }
 
 function nameOf (text: string): string {
