@@ -3,6 +3,7 @@ import { messageOf, readVersion, SkilletError, type Kernel, type Logger } from '
 import { boot, configure, UsageError, type BuiltinPlugins, type Needs } from './boot.ts'
 import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_USAGE } from './exit-codes.ts'
 import { createTextLogger } from './log.ts'
+import { addSecretCommands } from './commands/secret.ts'
 import { addSettingOptions } from './options.ts'
 import { processTerminal } from './terminal.ts'
 
@@ -66,6 +67,8 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
     .argument('[name=value...]', 'its parameters')
     .option('--params <json>', 'its parameters as a JSON object; - reads it from standard input')
     .option('--timeout <ms>', 'time limit in milliseconds')
+
+  addSecretCommands(program, terminal, interrupt.signal, asked => { json = asked })
 
   try {
     await program.parseAsync([...argv], { from: 'user' })
