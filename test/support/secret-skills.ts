@@ -32,7 +32,7 @@ description = "Says its secrets"
 [permissions]
 env = ["ENV_TOKEN"]
 secrets = ["FILE_TOKEN", "ENV_TOKEN"]
-${tool('lengths', 'printf "%s %s %s" "\${#1}" "\${#FILE_TOKEN}" "\${#ENV_TOKEN}"')}
+${tool('lengths', 'size () { printf %s "$1" | wc -c | tr -d " "; }; printf "%s %s %s" "$(size "$1")" "$(size "$FILE_TOKEN")" "$(size "$ENV_TOKEN")"')}
 ${tool('succeed', 'cat; echo "$1 $FILE_TOKEN $ENV_TOKEN"; env; echo "$1" >&2', 'stdin = "{{key}}"')}
 ${tool('fail', 'echo "$FILE_TOKEN"; echo "no: $1 $ENV_TOKEN" >&2; exit 3')}
 ${tool('hang', 'echo "$1 $FILE_TOKEN"; echo "$ENV_TOKEN" >&2; exec sleep 3600')}
