@@ -73,7 +73,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
     const executions = new Executions({ config, storage, executors, secrets, bus, log })
-    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env is enforced')
+    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced')
     const interrupted = await executions.recover()
     if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
     scope.defer(executions.watchCancelRequests())
