@@ -137,8 +137,10 @@ function replace (text: string, needles: readonly string[], cut: Cut): string {
 
 /** How many characters at the start of a text are the end of a secret. */
 function pieceAtStart (text: string, needles: readonly string[]): number {
-  const reversed = reverse(text.slice(0, Math.max(0, ...needles.map(needle => needle.length))))
-  const length = Math.max(0, ...needles.map(needle => overlap(reverse(needle), reversed)))
+  const length = Math.max(0, ...needles.map(needle => {
+    const start = text.slice(0, needle.length - 1)
+    return start.includes(needle.slice(-secretLengthMin)) ? overlap(reverse(needle), reverse(start)) : 0
+  }))
   return length >= secretLengthMin ? length : 0
 }
 
@@ -165,12 +167,14 @@ function occurrences (text: string, needle: string): Span[] {
   return spans
 }
 
-/** The length of the longest beginning of a needle, short of the whole, that ends a text. */
+/** The length of the longest beginning of a needle, short of the whole, that ends a text; 0 where that is too short to count. */
 function overlap (needle: string, text: string): number {
   const end = text.slice(-(needle.length - 1))
+  const first = end.indexOf(needle.slice(0, secretLengthMin))
+  if (first === -1) return 0
   const borders = bordersOf(needle)
   let matched = 0
-  for (let i = 0; i < end.length; i++) {
+  for (let i = first; i < end.length; i++) {
     while (matched > 0 && end.charCodeAt(i) !== needle.charCodeAt(matched)) matched = borders[matched - 1] ?? 0
     if (end.charCodeAt(i) === needle.charCodeAt(matched)) matched++
   }
