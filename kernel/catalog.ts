@@ -68,7 +68,7 @@ export class Catalog {
    */
   check (skill: SkillDefinition, tool: ToolDefinition, parameters: JsonObject): void {
     let check = this.#checks.get(tool)
-    if (check === undefined) this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters'))
+    if (check === undefined) this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters', { checked: true }))
     const wrong = check(parameters)
     if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', withoutInside(tool, wrong), { skill: skill.name, tool: tool.name })
   }

@@ -81,7 +81,7 @@ export function completeConfig (values: JsonObject): Config {
 let check: ReturnType<typeof compileCheck> | undefined
 
 function checked (values: JsonObject, path: string | undefined): Config {
-  check ??= compileCheck(Config, '')
+  check ??= compileCheck(Config, '', { checked: true })
   const wrong = check(values)
   if (wrong !== undefined) throw new Error(`configuration${path === undefined ? '' : ` ${path}`}: ${wrong.replaceAll('/', '.').replace(/^body /, '')}`)
   const config = values as Config // the check above is what makes it so

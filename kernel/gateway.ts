@@ -22,7 +22,7 @@ export function createGateway (services: Services, bus: Bus): Gateway {
   const checks = new Map<TObject, Check>()
   const checkOf = (schema: TObject): Check => {
     let check = checks.get(schema)
-    if (check === undefined) checks.set(schema, check = compileCheck(schema, ''))
+    if (check === undefined) checks.set(schema, check = compileCheck(schema, '', { checked: true }))
     return check
   }
   return {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 /** The Node that runs the built program: continuous integration names others. */
 export const node = process.env['SKILLET_TEST_NODE'] ?? process.execPath
-export const program = fileURLToPath(new URL('../../plugins/main.js', import.meta.url))
+export const program = fileURLToPath(new URL('../../program/main.js', import.meta.url))
 
 /** A home of its own for a program under test: no configuration, data or skills of the person who runs the tests. */
 export interface Home {
