@@ -23,7 +23,7 @@ const executor = await native.setup({
 
 const tool = { name: 'true', description: 'Does nothing', parameters: [], input_schema: {}, secrets: [], command: parseCommand({ command: ['true'] }, []) }
 const skill = {
-  name: 'bench', description: 'Bench', runtime: 'native', permissions: { network: false, write: [], env: [] }, directory: '/', revision: '1', trusted: true, tools: [tool]
+  name: 'bench', description: 'Bench', runtime: 'native', permissions: { network: false, write: [], env: [], secrets: [] }, directory: '/', revision: '1', trusted: true, tools: [tool]
 }
 const task: Task = { execution_id: 'bench', skill, tool, parameters: {}, timeout_ms: 60_000, config: {} }
 const observer: TaskObserver = { started () {}, progress () {}, log () {} }

@@ -37,7 +37,7 @@ scope.defer(() => piscina.destroy())
 const tool = { name: 'echo', description: 'Echo', parameters: [], input_schema: { type: 'object' }, secrets: [] }
 const task = (text: string): Task => ({
   execution_id: text, tool, parameters: { text }, timeout_ms: 30_000, config: {},
-  skill: { name: 'bench', description: 'Bench', runtime: 'script', permissions: { network: false, write: [], env: [] }, directory, module, revision: '1', trusted: true, tools: [tool] }
+  skill: { name: 'bench', description: 'Bench', runtime: 'script', permissions: { network: false, write: [], env: [], secrets: [] }, directory, module, revision: '1', trusted: true, tools: [tool] }
 })
 const observer = { started () {}, progress () {}, log () {} }
 

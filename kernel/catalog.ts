@@ -74,8 +74,14 @@ export class Catalog {
     let check = this.#checks.get(tool)
     if (check === undefined) this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters', { checked: true }))
     const wrong = check(parameters)
-    if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong, { skill: skill.name, tool: tool.name })
+    if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', withoutInside(tool, wrong), { skill: skill.name, tool: tool.name })
   }
+}
+
+/** What is wrong with a parameter, but for what is wrong within a secret one: that names keys of the value. */
+function withoutInside ({ secrets }: ToolDefinition, wrong: string): string {
+  const [, name] = /^parameters\/([^/ ]+)(?:\/| has (?:an unknown|a) field)/.exec(wrong) ?? []
+  return name !== undefined && secrets.includes(name) ? `parameters/${name} holds something that does not fit its description` : wrong
 }
 
 /** A skill as users see it. */

@@ -38,7 +38,7 @@ const placeholder = /\{\{(\.\.\.|\?)?([^{}]*)\}\}/g
 /**
  * Parses a manifest's `command`, `stdin` and `cwd`.
  * @throws Error naming the placeholder, when one has no parameter, may be absent outside a group, stands in the
- * program's name, spreads what is not an array or a part of an argument, or asks for what is not a boolean; or when
+ * program's name, spreads what is not an array or a part of an argument, asks for what is not a boolean, or can be any option; or when
  * there is a NUL, which no argument can hold
  */
 export function parseCommand (
@@ -72,10 +72,18 @@ export function parseCommand (
     if (end < text.length) found.push({ literal: text.slice(end) })
     return found
   }
+  /** `-{{level}}`: the value is the option. */
+  const refuseOpenOption = (pieces: Piece[]): Piece[] => {
+    const [first, second] = pieces
+    if (first === undefined || second === undefined || !('literal' in first) || !('parameter' in second) || !/^-+$/.test(first.literal)) return pieces
+    const { type, allow_dash, ...more } = find(second.parameter)
+    if (allow_dash === true || type === 'integer' || type === 'number' || 'enum' in more) return pieces
+    throw new Error(`placeholder {{${second.parameter}}} behind dashes alone can be any option: give it an enum, or allow_dash = true`)
+  }
   const part = (item: string | CommandSpec, inGroup: boolean): Part => {
     if (typeof item !== 'string') return { kind: 'group', parts: item.map(inner => part(inner, true)) }
     const single = /^\{\{(\.\.\.|\?)([^{}]*)\}\}$/.exec(item)
-    if (single === null) return { kind: 'argument', pieces: pieces(item, inGroup) }
+    if (single === null) return { kind: 'argument', pieces: refuseOpenOption(pieces(item, inGroup)) }
     const [whole, prefix, name = ''] = single
     const { type } = find(name)
     if (prefix === '...') {
@@ -160,8 +168,13 @@ function isWhole (parts: readonly Part[], parameters: JsonObject): boolean {
  */
 function leadOf (pieces: readonly Piece[], parameters: JsonObject): string | undefined {
   let lead: string | undefined
-  for (const piece of pieces) {
-    if ('literal' in piece) break
+  for (const [i, piece] of pieces.entries()) {
+    if ('literal' in piece) {
+      const next = pieces[i + 1]
+      // `-{{number}}`: a dash that follows dashes alone makes another option of it.
+      if (/^-+$/.test(piece.literal) && next !== undefined && 'parameter' in next && fill([next], parameters).startsWith('-')) return next.parameter
+      break
+    }
     lead = piece.parameter
     if (fill([piece], parameters) !== '') break
   }
@@ -186,8 +199,14 @@ function fill (pieces: readonly Piece[], parameters: JsonObject, nulAllowed = fa
 /** A value as text: strings as they are, absent ones empty, arrays and objects as JSON. */
 function text (value: unknown, parameter: string, nulAllowed = false): string {
   const result = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+  if (!isWellFormed(result)) throw refuse(parameter, 'must not hold half a surrogate pair, which is no character')
   if (!nulAllowed && result.includes('\0')) throw refuse(parameter, 'must not hold a NUL character')
   return result
+}
+
+/** The library of ES2023 does not know the method yet; every Node this runs on does. */
+function isWellFormed (text: string): boolean {
+  return (text as string & { isWellFormed (): boolean }).isWellFormed()
 }
 
 function arrayOf (value: unknown): readonly unknown[] {

@@ -115,6 +115,8 @@ export interface Task {
   timeout_ms: number
   /** The skill's own section of the configuration. */
   config: JsonObject
+  /** What the skill declares in `permissions.secrets`, by name; absent where it declares nothing. To be given to the tool, and kept nowhere: the kernel takes the values out of what comes back. */
+  secrets?: Readonly<Record<string, string>>
 }
 
 /** How an executor tells what happens in a run. */

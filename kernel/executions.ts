@@ -7,7 +7,9 @@ import { newExecutionId } from './id.ts'
 import type { Logger } from './log.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 import { isAlive, thisProcess } from './owner.ts'
+import { createRedactor, secretMark, type Redactor } from './redact.ts'
 import type { Execution, JsonObject } from './schemas.ts'
+import type { Secrets } from './secrets.ts'
 import { createExecutionActor, isFinal, nextStatus, type ExecutionActor } from './transitions.ts'
 
 /** A call that was validated and may run. */
@@ -29,16 +31,24 @@ interface Live {
   readonly execution: Execution
   readonly actor: ExecutionActor
   readonly abort: AbortController
+  /** What the skill is given; undefined where it declares nothing. */
+  readonly secrets: GivenSecrets | undefined
+  /** For everything that is kept or sent of it; undefined where there is no secret. */
+  readonly redactor: Redactor | undefined
   readonly ended: Promise<Execution>
   ending: Ending
   /** performance.now() at its start, once it runs. */
   began_ms: number | undefined
 }
 
+/** The secrets of a run's skill, or why it can't have them. */
+interface GivenSecrets { values: Record<string, string>, refusal: string | undefined }
+
 interface Dependencies {
   config: Config
   storage: Storage
   executors: ReadonlyMap<string, Executor>
+  secrets: Secrets
   bus: Bus
   log: Logger
 }
@@ -49,9 +59,6 @@ const cancelPoll_ms = 100
 const stragglers_ms = 3_000
 /** How long `cancel` waits for another process to end its run. */
 const cancelRemote_ms = 10_000
-
-/** What a secret parameter's value is replaced by in the record. */
-export const secretMark = '[secret]'
 
 /** Runs executions: each is an actor over the transition table, an executor's run, and a record in storage. */
 export class Executions {
@@ -159,6 +166,8 @@ export class Executions {
     const executor = executors.get(job.skill.runtime)
     if (executor === undefined) throw new SkilletError('OVERLOADED', `No executor for the runtime "${job.skill.runtime}" is running`, { runtime: job.skill.runtime })
     executor.check?.(job.tool, job.parameters)
+    const secrets = this.#secretsOf(job.skill)
+    const redactor = redactorOf(job, secrets)
     const now = new Date().toISOString()
     const execution: Execution = {
       id: newExecutionId(),
@@ -170,7 +179,7 @@ export class Executions {
       runtime: job.skill.runtime,
       started_at: null,
       finished_at: null,
-      parameters: withoutSecrets(job.tool, job.parameters),
+      parameters: withoutSecrets(job.tool, job.parameters, redactor),
       output: '',
       output_truncated: false,
       error: null,
@@ -182,7 +191,7 @@ export class Executions {
     this.#it.storage.save({ execution, owner: thisProcess() })
     this.#waiting++
     const { promise, resolve, reject } = withResolvers<Execution>()
-    const live: Live = { execution, actor: createExecutionActor(), abort: new AbortController(), ended: promise, ending: 'cancel', began_ms: undefined }
+    const live: Live = { execution, actor: createExecutionActor(), abort: new AbortController(), secrets, redactor, ended: promise, ending: 'cancel', began_ms: undefined }
     this.#live.set(execution.id, live)
     accepted?.(execution.id)
     this.#record(execution, now)
@@ -192,11 +201,12 @@ export class Executions {
 
   async #perform (live: Live, job: Job, executor: Executor): Promise<Execution> {
     const { bus, config, log, storage } = this.#it
-    const { execution } = live
+    const { execution, redactor, secrets } = live
+    const clean = (text: string): string => redactor === undefined ? text : redactor.text(text)
     const observer: TaskObserver = {
       started: isolation => { this.#begin(live, isolation) },
-      progress: (done, total, message) => { bus.emit('progress', { execution_id: execution.id, done, total, message }) },
-      log: (level, text) => { bus.emit('log', { execution_id: execution.id, level, text }) }
+      progress: (done, total, message) => { bus.emit('progress', { execution_id: execution.id, done, total, message: message === undefined ? undefined : clean(message) }) },
+      log: (level, text) => { bus.emit('log', { execution_id: execution.id, level, text: clean(text) }) }
     }
     const task = {
       execution_id: execution.id,
@@ -204,14 +214,17 @@ export class Executions {
       tool: job.tool,
       parameters: job.parameters,
       timeout_ms: job.timeout_ms,
-      config: config.skills.config[job.skill.name] ?? {}
+      config: config.skills.config[job.skill.name] ?? {},
+      ...(secrets !== undefined && { secrets: secrets.values })
     }
     try {
-      const outcome = await executor.run(task, observer, live.abort.signal)
+      const outcome: Outcome = secrets?.refusal === undefined
+        ? await executor.run(task, observer, live.abort.signal)
+        : { status: 'failed', output: '', output_truncated: false, error: { message: secrets.refusal, details: {} } }
       this.#conclude(live, job, outcome)
     } catch (error) {
       const fault = SkilletError.from(error)
-      log.error({ execution_id: execution.id, error: messageOf(fault.cause ?? fault) }, 'an execution could not be run')
+      log.error({ execution_id: execution.id, error: clean(messageOf(fault.cause ?? fault)) }, 'an execution could not be run')
       this.#fail(live, job, fault.code, fault.message, fault.details, 'fail')
     } finally {
       if (live.began_ms === undefined) this.#waiting--
@@ -237,8 +250,8 @@ export class Executions {
 
   /** Closes the record by what the executor answered. */
   #conclude (live: Live, job: Job, outcome: Outcome): void {
-    const { execution } = live
-    execution.output = outcome.output
+    const { execution, redactor } = live
+    execution.output = redactor === undefined ? outcome.output : redactor.output(outcome.output, outcome.output_truncated)
     execution.output_truncated = outcome.output_truncated
     switch (outcome.status) {
       case 'success':
@@ -256,7 +269,8 @@ export class Executions {
   }
 
   #fail (live: Live, job: Job, code: ErrorCode, message: string, details: JsonObject, event: ExecutionEvent['type']): void {
-    live.execution.error = { code, message, details: { skill: job.skill.name, tool: job.tool.name, execution_id: live.execution.id, ...details } }
+    const said = live.redactor === undefined ? { message, details } : live.redactor.failure(message, details)
+    live.execution.error = { code, message: said.message, details: { skill: job.skill.name, tool: job.tool.name, execution_id: live.execution.id, ...said.details } }
     this.#move(live, event)
   }
 
@@ -305,6 +319,17 @@ export class Executions {
     return execution
   }
 
+  /** Looked up for every run, so that a change takes effect. */
+  #secretsOf ({ name, permissions }: SkillDefinition): GivenSecrets | undefined {
+    if (permissions.secrets.length === 0) return undefined
+    try {
+      const { values, missing } = this.#it.secrets.of(name, permissions.secrets)
+      return { values, refusal: missing[0] && `the skill "${name}" needs the secret ${missing.join(', ')}; set it: skillet secret set ${name} ${missing[0]}` }
+    } catch (error) {
+      return { values: {}, refusal: `the secrets of the skill "${name}" can't be used: ${messageOf(error)}` }
+    }
+  }
+
   async #find (id: string): Promise<StoredExecution> {
     const stored = await this.#it.storage.get(id)
     if (stored === undefined) throw executionNotFound(id)
@@ -332,9 +357,17 @@ function conflict ({ id, status }: Execution): SkilletError {
   return new SkilletError('CONFLICT', `The execution has already ended: ${status}`, { execution_id: id, status })
 }
 
-function withoutSecrets (tool: ToolDefinition, parameters: JsonObject): JsonObject {
-  if (tool.secrets.length === 0) return parameters
-  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, tool.secrets.includes(name) ? secretMark : value]))
+function redactorOf ({ tool, parameters }: Job, secrets: GivenSecrets | undefined): Redactor | undefined {
+  if (secrets === undefined && tool.secrets.length === 0) return undefined
+  const given = tool.secrets.map(name => Object.hasOwn(parameters, name) ? parameters[name] : undefined)
+  return createRedactor([...given, ...Object.values(secrets?.values ?? {})])
+}
+
+/** The parameters as they are recorded: a secret value is not, nor where another parameter holds it. */
+function withoutSecrets (tool: ToolDefinition, parameters: JsonObject, redactor: Redactor | undefined): JsonObject {
+  if (tool.secrets.length === 0 && redactor === undefined) return parameters
+  const shown = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, tool.secrets.includes(name) ? secretMark : value]))
+  return redactor === undefined ? shown : redactor.data(shown)
 }
 
 /** Waits for a promise, but no longer than `ms`. */

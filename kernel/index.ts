@@ -32,6 +32,8 @@ export {
   type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type Skill, type Tool
 } from './schemas.ts'
 export { Scope } from './scope.ts'
+export { SECRET_NAME, SecretFile, isServersOwn, secretBytesMax, type Secrets } from './secrets.ts'
+export { createRedactor, secretLengthMin, type Redactor } from './redact.ts'
 export type { ToolContext } from './skill.ts'
 export { isFinal, nextStatus } from './transitions.ts'
 export { compileCheck, type Check } from './validation.ts'

@@ -25,7 +25,7 @@ export function decodeJson (bytes: Uint8Array): unknown {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw invalid(`body is not valid JSON: ${error instanceof SyntaxError ? error.message : 'syntax error'}`)
+    throw invalid(`body is not valid JSON: ${error instanceof SyntaxError ? withoutQuote(error.message) : 'syntax error'}`)
   }
   // Only a text that spells the key, or can escape it, is walked.
   if ((text.includes('__proto__') || text.includes('\\u005')) && hasProtoKey(value)) throw invalid('body has a key "__proto__", which is not allowed')
@@ -34,6 +34,11 @@ export function decodeJson (bytes: Uint8Array): unknown {
 
 function invalid (message: string): SkilletError {
   return new SkilletError('INVALID_PARAMETERS', message)
+}
+
+/** The engine's message, without what it quotes of the text: that may be a secret. */
+function withoutQuote (message: string): string {
+  return message.replace(/(?:, )?(?:\.\.\.)?".*" ?(?:\.\.\.)? ?is not valid JSON$/s, '') || 'syntax error'
 }
 
 /** Deepest nesting of brackets outside strings; stops counting past the limit. */

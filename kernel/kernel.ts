@@ -11,6 +11,7 @@ import type { Services } from './operation.ts'
 import { isAlive, thisProcess } from './owner.ts'
 import type { PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
+import { noSecrets, type Secrets } from './secrets.ts'
 import { Supervisor } from './supervisor.ts'
 import type { Version } from './version.ts'
 
@@ -18,6 +19,8 @@ export interface KernelOptions {
   config: Config
   /** In the order they start. One storage, one search, and any number of the rest. */
   plugins: readonly AnyPlugin[]
+  /** What skills are given of what they declare in `permissions.secrets`. Default: none are set. */
+  secrets?: Secrets
   log: Logger
   version: Version
   /** Absolute; made when it is not there. */
@@ -46,7 +49,7 @@ const recover_ms = 5_000
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
  */
-export async function createKernel ({ config, plugins, log, version, data_dir, config_file, role }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
+export async function createKernel ({ config, plugins, secrets = noSecrets, log, version, data_dir, config_file, role }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
   const scope = new Scope()
   const bus = new Bus(log)
   const began_ms = performance.now()
@@ -71,8 +74,8 @@ export async function createKernel ({ config, plugins, log, version, data_dir, c
     scope.defer(await feed(catalog, search, provided.skills, bus, log, signal))
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
-    const executions = new Executions({ config, storage, executors, bus, log })
-    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env is enforced')
+    const executions = new Executions({ config, storage, executors, secrets, bus, log })
+    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced')
     const interrupted = await executions.recover()
     if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
     scope.defer(executions.watchCancelRequests())

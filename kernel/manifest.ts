@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import type { CommandTemplate } from './command.ts'
+import { SECRET_NAME } from './secrets.ts'
 import { PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type Tool } from './schemas.ts'
 
 /** What a skill says it needs. Absent means: no network, no writes outside a private temporary directory. */
@@ -7,7 +8,8 @@ export type Permissions = Static<typeof Permissions>
 export const Permissions = Type.Object({
   network: Type.Boolean({ default: false, description: 'May reach the network' }),
   write: Type.Array(Type.String(), { default: [], maxItems: 64, description: 'Paths it may write to: absolute, beginning with `~`, or a placeholder' }),
-  env: Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), { default: [], maxItems: 64, description: 'Environment variables it is given' })
+  env: Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), { default: [], maxItems: 64, description: 'Environment variables it is given' }),
+  secrets: Type.Array(Type.String({ pattern: SECRET_NAME.source }), { default: [], maxItems: 64, uniqueItems: true, description: 'Secrets it is given, by name' })
 }, { additionalProperties: false })
 
 /** The most tools a skill may have, and the most parameters a tool may have. */

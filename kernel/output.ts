@@ -16,3 +16,9 @@ export function outputOf (text: string, bytesMax: number, bytes: number = Buffer
     output_truncated: true
   }
 }
+
+/** Takes the note off an output that was truncated. */
+export function splitTruncationNote (output: string): { kept: string, note: string } {
+  const at = output.lastIndexOf('\n[output truncated: ')
+  return at === -1 ? { kept: output, note: '' } : { kept: output.slice(0, at), note: output.slice(at) }
+}

@@ -9,6 +9,8 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** The skill's own section of the configuration, `[skills.config.<name>]`. */
   readonly config: Readonly<Record<string, unknown>>
+  /** The secrets that the skill declares in `permissions.secrets`, by name. */
+  readonly secrets: Readonly<Record<string, string>>
   readonly execution_id: string
   /** Tells how far the tool is: `done` of `total`, in units of its own. */
   progress (done: number, total?: number, message?: string): void
@@ -58,7 +60,7 @@ export interface ScriptTool<P extends Record<string, Parameter>> {
 export interface ScriptSkill<T extends Record<string, Record<string, Parameter>>> {
   description?: string
   version?: string
-  permissions?: { network?: boolean, write?: string[], env?: string[] }
+  permissions?: { network?: boolean, write?: string[], env?: string[], secrets?: string[] }
   tools: { [K in keyof T]: ScriptTool<T[K]> }
 }
 

@@ -1,5 +1,5 @@
 import {
-  configFile, createKernel, dataHome, loadConfig, loadPlugins, readVersion, type AnyPlugin, type Config, type Kernel, type Logger
+  configFile, configHome, createKernel, dataHome, loadConfig, loadPlugins, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger
 } from '../../kernel/index.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -59,6 +59,7 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
   return await createKernel({
     config,
     plugins: [...own.filter(({ slot }) => !replaced.has(slot)), ...wanted],
+    secrets: new SecretFile(configHome(terminal.env), terminal.env),
     log,
     version: readVersion(),
     data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,

@@ -3,6 +3,7 @@ import { messageOf, readVersion, SkilletError, type Kernel, type Logger } from '
 import { boot, configure, UsageError, type BuiltinPlugins, type Needs } from './boot.ts'
 import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_USAGE } from './exit-codes.ts'
 import { createTextLogger } from './log.ts'
+import { addSecretCommands } from './commands/secret.ts'
 import { addSettingOptions } from './options.ts'
 import { processTerminal } from './terminal.ts'
 
@@ -73,6 +74,7 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
     const { addKeyCommands } = await import('./commands/key.ts')
     addKeyCommands(program, terminal)
   }
+  addSecretCommands(program, terminal, interrupt.signal, asked => { json = asked })
 
   try {
     await program.parseAsync([...argv], { from: 'user' })

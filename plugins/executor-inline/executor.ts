@@ -6,6 +6,7 @@ import {
 export interface InlineContext {
   readonly signal: AbortSignal
   readonly config: JsonObject
+  readonly secrets: Readonly<Record<string, string>>
   readonly execution_id: string
   progress (done: number, total?: number, message?: string): void
   log (level: 'debug' | 'info' | 'warn' | 'error', text: string): void
@@ -109,7 +110,7 @@ export class InlineExecutor implements Executor {
     })
   }
 
-  async #call ({ skill, tool, parameters, config, execution_id }: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+  async #call ({ skill, tool, parameters, config, secrets = {}, execution_id }: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
     const name = `${skill.name}:${tool.name}`
     const { tools, outputBytesMax } = this.#options
     const run = Object.hasOwn(tools, name) ? tools[name] : undefined
@@ -117,6 +118,7 @@ export class InlineExecutor implements Executor {
     const value = await run(parameters, {
       signal,
       config,
+      secrets,
       execution_id,
       progress: (done, total, message) => { if (!signal.aborted) observer.progress(done, total, message) },
       log: (level, text) => { if (!signal.aborted) observer.log(level, text) }

@@ -1,3 +1,5 @@
+import { isServersOwn } from '../../kernel/index.ts'
+
 /** What every command gets of the server's environment, where it is set. */
 const always = ['PATH', 'LANG', 'TZ', 'TMPDIR']
 
@@ -5,7 +7,7 @@ const always = ['PATH', 'LANG', 'TZ', 'TMPDIR']
 export function environmentOf (declared: readonly string[], from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const locale = Object.keys(from).filter(name => name.startsWith('LC_'))
   return Object.fromEntries([...always, ...locale, ...declared].flatMap(name => {
-    const value = Object.hasOwn(from, name) ? from[name] : undefined
+    const value = Object.hasOwn(from, name) && !isServersOwn(name) ? from[name] : undefined
     return value === undefined ? [] : [[name, value]]
   }))
 }

@@ -60,6 +60,8 @@ export class Attempt {
         tool: task.tool.name,
         parameters: task.parameters,
         config: task.config,
+        secrets: task.secrets ?? {},
+        sensitive: task.secrets !== undefined || task.tool.secrets.length > 0,
         env
       })
       clearTimeout(this.#timer)

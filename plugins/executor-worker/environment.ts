@@ -1,3 +1,5 @@
+import { isServersOwn } from '../../kernel/index.ts'
+
 /** What every script thread sees of the environment: nothing that could be a secret. */
 const always = new Set(['PATH', 'LANG', 'TZ', 'TMPDIR'])
 
@@ -8,7 +10,7 @@ export function threadEnvironment (env: NodeJS.ProcessEnv): Record<string, strin
 
 /** The variables a skill declared, as far as they are set. */
 export function declaredEnvironment (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> {
-  return names.length === 0 ? {} : pick(env, name => names.includes(name))
+  return names.length === 0 ? {} : pick(env, name => names.includes(name) && !isServersOwn(name))
 }
 
 function pick (env: NodeJS.ProcessEnv, wanted: (name: string) => boolean): Record<string, string> {

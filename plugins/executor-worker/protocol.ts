@@ -18,6 +18,9 @@ export type Message =
     tool: string
     parameters: JsonObject
     config: JsonObject
+    secrets: Readonly<Record<string, string>>
+    /** Whether it is given anything secret: then nothing it says after its end may be logged. */
+    sensitive: boolean
     /** Environment variables the skill may see, beyond the thread's own few. */
     env: Record<string, string>
   }

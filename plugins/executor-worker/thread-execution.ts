@@ -45,6 +45,7 @@ export class Execution {
     return {
       get signal () { return signal() },
       config: deepFreeze(this.message.config),
+      secrets: deepFreeze(this.message.secrets),
       execution_id: this.message.execution_id,
       progress: (done, total, message) => { this.#report(done, total, message) },
       log: (level, text) => { this.log(levelOf(level), typeof text === 'string' ? text : String(text)) }

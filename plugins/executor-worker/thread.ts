@@ -40,6 +40,9 @@ export interface ThreadOptions {
   onGone (): void
 }
 
+/** Said in place of an error that may hold a secret. */
+const withheld = 'its text is withheld: the thread has run a tool that was given a secret'
+
 const worker_file = new URL('worker.js', import.meta.url).href
 
 /**
@@ -63,6 +66,8 @@ export class Thread {
   #error: Error | undefined
   #given: Given | undefined
   #gone = false
+  /** Whether it was ever given anything secret. */
+  #sensitive = false
   #ending: Promise<void> | undefined
   /** The revision it has loaded, or begun to load, by module. */
   readonly revisions = new Map<string, string>()
@@ -85,7 +90,7 @@ export class Thread {
       workerData: { ...options.data, claim: this.#claim } satisfies ThreadData
     })
     // Without a listener, an error in an idle thread would end the process.
-    this.#piscina.on('error', (error: Error) => { options.onStray(error) })
+    this.#piscina.on('error', (error: Error) => { options.onStray(this.#sensitive ? new Error(withheld) : error) })
     this.#piscina.on('message', (message: unknown) => { if (isMessage(message)) this.#hear(message) })
   }
 
@@ -105,6 +110,7 @@ export class Thread {
   async execute (message: Of<'run'>): Promise<Ended> {
     Atomics.store(this.#claim, 0, claims.dispatched)
     this.revisions.set(message.module, message.revision)
+    this.#sensitive ||= message.sensitive
     try {
       return await new Promise<Ended>((resolve, reject) => {
         const given: Given = { resolve, reject, ended: undefined, returned: false }
@@ -185,6 +191,8 @@ export class Thread {
         this.#given.ended = message
         if (this.#given.returned) this.#given.resolve(message)
         return
+      case 'stray':
+        return this.#options.onMessage(this.#sensitive ? { ...message, text: withheld } : message)
       default:
         this.#options.onMessage(message)
     }

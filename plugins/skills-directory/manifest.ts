@@ -81,5 +81,7 @@ export function completePermissions (given: Partial<Permissions> | undefined, pa
     }
     if (placeholder !== undefined && !parameters.has(placeholder)) throw new Error(`permissions/write: "${path}" has no parameter of that name in any tool`)
   }
-  return { network: given?.network ?? false, write, env: given?.env ?? [] }
+  const secrets = given?.secrets ?? []
+  // A variable that is a secret, too, is given as a secret alone.
+  return { network: given?.network ?? false, write, env: (given?.env ?? []).filter(name => !secrets.includes(name)), secrets }
 }

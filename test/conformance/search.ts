@@ -6,7 +6,7 @@ const never = new AbortController().signal
 /** A skill with tools of these names and descriptions. */
 export function searchable (name: string, description: string, tools: Record<string, string>, parameters: readonly string[] = []): SkillDefinition {
   return {
-    name, description, runtime: 'native', permissions: { network: false, write: [], env: [] }, directory: `/skills/${name}`, revision: '1', trusted: false,
+    name, description, runtime: 'native', permissions: { network: false, write: [], env: [], secrets: [] }, directory: `/skills/${name}`, revision: '1', trusted: false,
     tools: Object.entries(tools).map(([name, description]) => ({
       name,
       description,

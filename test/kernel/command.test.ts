@@ -43,6 +43,8 @@ t.test('a bad command names what is wrong with it', async t => {
   bad({ command: ['x'], cwd: '{{absent}}' }, /has no parameter/)
   bad({ command: ['x'], stdin: '{{absent}}' }, /has no parameter/)
   bad({ command: ['x'], stdin: '{{...list}}' }, /must be an argument of its own/)
+  bad({ command: ['x', '-{{text}}'] }, /\{\{text\}\} behind dashes alone can be any option/)
+  bad({ command: ['x', ['--{{maybe}}=1']] }, /behind dashes alone/)
   bad({ command: ['x\0'] }, /NUL/)
   bad({ command: ['x', ['a', ['\0']]] }, /NUL/)
   bad({ command: ['x'], cwd: '/\0' }, /NUL/)
@@ -104,6 +106,9 @@ t.test('no value becomes an option', async t => {
   refuses(t, ['x', '{{a}}-x'], plain, { a: '' }, 'a', refused)
   refuses(t, ['x', '{{a}}{{b}}'], [parameter('a', { allow_dash: true }), parameter('b')], { a: '', b: '-x' }, 'b', refused)
   refuses(t, ['x', '{{a}}', '{{b}}'], [parameter('a', { allow_dash: true }), parameter('b')], { a: '--', b: '-x' }, 'b', refused)
+  const numbers = [optional('number', { type: 'integer' }), optional('level', { enum: ['fast', 'best'] }), optional('free', { allow_dash: true })]
+  t.same(expand(['x', ['-{{number}}'], ['--{{level}}'], ['-{{free}}']], numbers, { number: 5, level: 'best', free: '-x' }), ['-5', '--best', '--x'])
+  refuses(t, ['x', ['-{{number}}']], numbers, { number: -5 }, 'number', refused)
   t.same(expand(['x', '--of={{a}}', 'v{{b}}'], plain, { a: '-1', b: '-2' }), ['--of=-1', 'v-2'], 'behind a literal')
   t.same(expand(['x', '--', '{{a}}', '{{...list}}'], plain, { a: '-1', list: ['--'] }), ['--', '-1', '--'], 'behind a literal --')
   t.same(expand(['x', '{{a}}'], [parameter('a', { allow_dash: true })], { a: '-1' }), ['-1'], 'where it is allowed')
@@ -127,6 +132,14 @@ t.test('NUL, which no argument can hold, is refused, and allowed in standard inp
   refuses(t, ['x', '{{...list}}'], parameters, { list: ['\0'] }, 'list', nul)
   t.throws(() => expandCommand(parseCommand({ command: ['x'], cwd: '{{a}}' }, parameters), { a: '/\0' }), { code: 'INVALID_PARAMETERS' })
   t.equal(expandCommand(parseCommand({ command: ['x'], stdin: '<{{a}}>' }, parameters), { a: '-\0' }).stdin, '<-\0>')
+})
+
+t.test('half a surrogate pair, which has no bytes, is refused everywhere', async t => {
+  const parameters = [parameter('a'), parameter('list', { type: 'array' })]
+  const half = /half a surrogate pair/
+  refuses(t, ['x', 'v{{a}}'], parameters, { a: 'x\ud800' }, 'a', half)
+  refuses(t, ['x', '{{...list}}'], parameters, { list: ['\udc00'] }, 'list', half)
+  for (const place of ['stdin', 'cwd']) t.throws(() => expandCommand(parseCommand({ command: ['x'], [place]: '{{a}}' }, parameters), { a: '\ud800' }), { message: half })
 })
 
 t.test('standard input and working directory', async t => {

@@ -29,6 +29,7 @@ t.test('what is wrong is said', async t => {
   refused(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22), /UTF-8/)
   refused('{} trailing', /not valid JSON/)
   refused('{"a":}', /not valid JSON/)
+  for (const text of ['{"key": canary}', 'canary', '{"key": "canary" canary}', '{"key": "canary\ncanary"}']) refused(text, /^body is not valid JSON: (?!.*cana)/)
   refused(nested(jsonDepthMax + 1), /deeper than 64/)
   refused('[' .repeat(100_000), /deeper than 64/)
   refused('{"__proto__": {"polluted": true}}', /__proto__/)

@@ -250,7 +250,7 @@ t.test('progress, logs, configuration and environment', async t => {
   process.env['SKILLET_TEST_SECRET'] = 'secret'
   t.teardown(() => { delete process.env['SKILLET_TEST_DECLARED']; delete process.env['SKILLET_TEST_SECRET'] })
   const names = ['SKILLET_TEST_DECLARED', 'SKILLET_TEST_SECRET', 'LEFT_BEHIND', 'HOME']
-  const permissions = { network: false, write: [], env: ['SKILLET_TEST_DECLARED'] }
+  const permissions = { network: false, write: [], env: ['SKILLET_TEST_DECLARED'], secrets: [] }
   t.same(JSON.parse(await output('environment', { names }, { skill: { permissions } })), { SKILLET_TEST_DECLARED: 'declared', SKILLET_TEST_SECRET: null, LEFT_BEHIND: null, HOME: null })
   t.same(JSON.parse(await output('environment', { names })), { SKILLET_TEST_DECLARED: null, SKILLET_TEST_SECRET: null, LEFT_BEHIND: null, HOME: null })
 })

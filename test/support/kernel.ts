@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   compileInputSchema, completeConfig, createKernel, definePlugin, silentLogger,
-  type AnyPlugin, type JsonObject, type Kernel, type LoadedSkills, type Logger, type ParameterDescriptor, type SkillDefinition, type ToolDefinition
+  type AnyPlugin, type JsonObject, type Kernel, type LoadedSkills, type Logger, type ParameterDescriptor, type Secrets, type SkillDefinition, type ToolDefinition
 } from '../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../plugins/executor-inline/index.ts'
 import storageMemory from '../../plugins/storage-memory/index.ts'
@@ -71,16 +71,18 @@ export interface TestKernelOptions {
   log?: Logger
   role?: string
   data_dir?: string
+  secrets?: Secrets
 }
 
 /** Boots a kernel on the memory store and the inline executor. `close` stops it and removes its data directory. */
-export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, log = silentLogger, role, data_dir }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
+export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, log = silentLogger, role, data_dir, secrets }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
   const directory = data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-kernel-'))
   const remove = (): Promise<void> => data_dir === undefined ? rm(directory, { recursive: true, force: true }) : Promise.resolve()
   try {
     const kernel = await createKernel({
       config: completeConfig(config),
       plugins: [storage, exactSearch, ...subjectOf(tools).plugins, ...plugins],
+      ...(secrets !== undefined && { secrets }),
       log,
       version: { version: '1.2.3', commit: 'abc', build_date: '2026-01-02' },
       data_dir: directory,

@@ -9,7 +9,7 @@ export function commandCall (command: string[], parameters: JsonObject = {}, { e
   const descriptors = Object.entries(parameters).map(([name, value]): ParameterDescriptor =>
     ({ name, type: Array.isArray(value) ? 'array' : 'string', description: name, required: true, allow_dash: true }))
   const tool = { name: 'tool', command: parseCommand({ command, ...spec }, descriptors) }
-  return callOf('native', tool, parameters, { directory, permissions: { network: false, write: [], env } })
+  return callOf('native', tool, parameters, { directory, permissions: { network: false, write: [], env, secrets: [] } })
 }
 
 /** A call of a shell script; `$1` and so on are the arguments. */

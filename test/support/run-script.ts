@@ -9,6 +9,6 @@ interface Module { default: { tools: Record<string, { run (parameters: JsonObjec
 export async function runScript (skill: SkillDefinition, name: string, parameters: JsonObject, context: Partial<ToolContext> = {}): Promise<unknown> {
   const { default: { tools } } = await import(pathToFileURL(skill.module ?? '').href) as Module
   const complete = checked(toolOf(skill, name), parameters)
-  const whole: ToolContext = { signal: new AbortController().signal, config: {}, execution_id: 'test', progress () {}, log () {}, ...context }
+  const whole: ToolContext = { signal: new AbortController().signal, config: {}, secrets: {}, execution_id: 'test', progress () {}, log () {}, ...context }
   return await tools[name]?.run(complete, whole)
 }

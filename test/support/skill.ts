@@ -6,7 +6,7 @@ export function skillOf (runtime: string, tool: Partial<ToolDefinition> & { name
   return {
     tool: whole,
     skill: {
-      name: 'subject', description: 'A skill under test', runtime, permissions: { network: false, write: [], env: [] },
+      name: 'subject', description: 'A skill under test', runtime, permissions: { network: false, write: [], env: [], secrets: [] },
       directory: '/', revision: '1', trusted: true, tools: [whole], ...skill
     }
   }

@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import { configHome, SecretFile, secretBytesMax, secretLengthMin, SkilletError } from '../../../kernel/index.ts'
+import type { Terminal } from '../terminal.ts'
+
+interface Options { json?: boolean }
+
+/** `skillet secret set|list|remove`: what skills are given of what they declare in `permissions.secrets`. */
+export function addSecretCommands (program: Command, terminal: Terminal, signal: AbortSignal, asked: (json: boolean) => void): void {
+  const file = new SecretFile(configHome(terminal.env), terminal.env)
+  const secret = program.command('secret').description('Keep the secrets that skills need')
+  const answer = ({ json = false }: Options, value: object, text: string): void => { terminal.out(json ? `${JSON.stringify(value)}\n` : text) }
+  const add = (usage: string, description: string): Command => secret.command(usage).description(description).option('--json', 'print JSON')
+    .hook('preAction', command => { asked(command.opts<Options>().json ?? false) })
+
+  add('set <skill> <name>', 'set a secret; its value is read from standard input, one line end after it is left off')
+    .action(async (skill: string, name: string, options: Options) => {
+      file.check(skill, name)
+      const value = (await terminal.hidden(`Value of ${name} for the skill ${skill}: `, secretBytesMax + 2, signal)).replace(/\r?\n$/, '')
+      await file.set(skill, name, value)
+      if (value.length < secretLengthMin) terminal.err(`warning: a value of less than ${secretLengthMin} characters can't be kept out of what tools put out\n`)
+      answer(options, { skill, name, path: file.path }, `set ${name} for the skill ${skill}\n`)
+    })
+
+  add('list [skill]', 'list the names of the secrets that are set')
+    .action((skill: string | undefined, options: Options) => {
+      const secrets = file.list().filter(one => skill === undefined || one.skill === skill)
+      answer(options, { secrets }, secrets.map(one => `${one.skill} ${one.name}\n`).join(''))
+    })
+
+  add('remove <skill> <name>', 'remove a secret')
+    .action(async (skill: string, name: string, options: Options) => {
+      if (!await file.remove(skill, name)) throw new SkilletError('NOT_FOUND', `the skill "${skill}" has no secret ${name}`)
+      answer(options, { skill, name, removed: true }, `removed ${name} of the skill ${skill}\n`)
+    })
+}
