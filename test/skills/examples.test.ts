@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import type { JsonObject } from '../../kernel/index.ts'
@@ -23,22 +22,13 @@ git('add', '.')
 git('commit', '-m', 'First')
 execFileSync('sqlite3', ['shop.db', 'CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT, total REAL); INSERT INTO orders VALUES (1, \'Ada\', 9.5), (2, \'Alan\', 20);'])
 
-const server = createServer((_request, response) => { response.setHeader('content-type', 'text/html').end('<title>Example</title><h1>Example</h1><p><a href="/more">More</a></p>') })
-await new Promise<void>(resolve => { server.listen(0, '127.0.0.1', resolve) })
-const address = server.address()
-const origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
-const allowed = { allow: ['127.0.0.1'] }
-const { call, close } = await startBundled({ http: allowed, web: allowed })
-t.teardown(async () => {
-  await close()
-  server.close()
-})
+const { call, close } = await startBundled()
+t.teardown(close)
 
 const { skills, quarantined } = await loadSkills([], true)
 
-t.test('there are at least ten skills and forty tools, and none is broken', async t => {
+t.test('there are at least forty tools, and no skill is broken', async t => {
   t.same(quarantined, [])
-  t.ok(skills.length >= 10, `${skills.length} skills`)
   t.ok(skills.flatMap(skill => skill.tools).length >= 40, `${skills.flatMap(skill => skill.tools).length} tools`)
 })
 
@@ -47,7 +37,7 @@ for (const skill of skills) {
     const examples = [...(skill.instructions ?? '').matchAll(/```json ([\w.-]+)\n([\s\S]*?)\n```(?:\n```result\n([\s\S]*?)\n```)?/g)]
     t.same(new Set(examples.map(([, tool]) => tool)), new Set(skill.tools.map(tool => tool.name)), 'an example for each tool')
     for (const [, tool = '', parameters = '', expected] of examples) {
-      const output = await call(skill.name, tool, JSON.parse(parameters.replaceAll('https://example.com', origin)) as JsonObject)
+      const output = await call(skill.name, tool, JSON.parse(parameters) as JsonObject)
       if (expected === undefined) t.not(output.trim(), '', tool)
       else t.equal(output.trim(), expected.trim(), tool)
     }
