@@ -22,6 +22,8 @@ export interface KernelOptions {
   version: Version
   /** Absolute; made when it is not there. */
   data_dir: string
+  /** Where the configuration stands, or would; for plugins that follow its changes. */
+  config_file?: string
   /** A role that one process at a time may have on the data directory, such as `serve`. */
   role?: string
 }
@@ -44,13 +46,13 @@ const recover_ms = 5_000
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
  */
-export async function createKernel ({ config, plugins, log, version, data_dir, role }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
+export async function createKernel ({ config, plugins, log, version, data_dir, config_file, role }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
   const scope = new Scope()
   const bus = new Bus(log)
   const began_ms = performance.now()
   const supervisors = plugins.map(plugin => new Supervisor(plugin, bus, log))
   const plugin_states = (): PluginStatus[] => supervisors.map(supervisor => supervisor.status)
-  const base = { config, log, data_dir }
+  const base = { config, log, data_dir, ...(config_file !== undefined && { config_file }) }
   try {
     refuseDuplicates(plugins)
     await mkdir(data_dir, { recursive: true, mode: 0o700 })

@@ -114,6 +114,14 @@ function collect (name: string, value: string): void {
   collected.push(name, value)
 }
 
+const none: HeaderBlock = []
+
+function linesOf (headers: HeaderBlock, from: number): string {
+  let lines = ''
+  for (let i = from; i < headers.length; i += 2) lines += `\r\n${headers[i]}: ${headers[i + 1]}`
+  return lines
+}
+
 const blocks = new WeakMap<HeaderBlock, readonly [name: string, rest: string]>()
 
 /**
@@ -124,9 +132,7 @@ const blocks = new WeakMap<HeaderBlock, readonly [name: string, rest: string]>()
 function joined (headers: HeaderBlock): readonly [name: string, rest: string] {
   let block = blocks.get(headers)
   if (block === undefined) {
-    let rest = headers[1] ?? ''
-    for (let i = 2; i < headers.length; i += 2) rest += `\r\n${headers[i]}: ${headers[i + 1]}`
-    block = [headers[0] ?? '', rest]
+    block = [headers[0] ?? '', (headers[1] ?? '') + linesOf(headers, 2)]
     blocks.set(headers, block)
   }
   return block
@@ -186,13 +192,13 @@ class UwsExchange implements Exchange {
     })
   }
 
-  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep'): void {
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = none): void {
     if (this.#gone || this.#replied) return
     this.#replied = true
-    if (close === 'linger' && !this.#received && this.#expectsBody()) return this.#refuse(status, headers, body)
-    if (body.length >= streamedBytes && this.method !== 'HEAD') return this.#stream(status, headers, body, close !== 'keep')
+    if (close === 'linger' && !this.#received && this.#expectsBody()) return this.#refuse(status, headers, own, body)
+    if (body.length >= streamedBytes && this.method !== 'HEAD') return this.#stream(status, headers, own, body, close !== 'keep')
     this.#response.cork(() => {
-      this.#head(status, headers)
+      this.#head(status, headers, own)
       // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
       if (status === 204 || status === 304) this.#response.endWithoutBody()
       else if (this.method === 'HEAD') this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody()
@@ -213,11 +219,11 @@ class UwsExchange implements Exchange {
     return false
   }
 
-  #head (status: number, headers: HeaderBlock): void {
+  #head (status: number, headers: HeaderBlock, own: HeaderBlock): void {
     const response = this.#response
     if (status !== 200) response.writeStatus(statusLine(status))
     const [name, rest] = joined(headers)
-    response.writeHeader(name, rest)
+    response.writeHeader(name, own.length === 0 ? rest : rest + linesOf(own, 0))
   }
 
   /** Registers for the body once; later calls only change who takes it. */
@@ -232,7 +238,7 @@ class UwsExchange implements Exchange {
   }
 
   /** Sends a body as fast as the client takes it; the rest waits here, uncopied. */
-  #stream (status: number, headers: HeaderBlock, body: string | Uint8Array, close: boolean): void {
+  #stream (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, close: boolean): void {
     const response = this.#response
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const advance = (offset: number): boolean => {
@@ -241,7 +247,7 @@ class UwsExchange implements Exchange {
       return ok
     }
     response.cork(() => {
-      this.#head(status, headers)
+      this.#head(status, headers, own)
       if (close) response.writeHeader('Connection', 'close')
       if (!advance(0)) response.onWritable(offset => advance(offset))
     })
@@ -252,7 +258,7 @@ class UwsExchange implements Exchange {
    * its header into the body of a reply that has begun. A client that sends its whole body sees the end of the reply,
    * and is left to close; one that does not come to an end is cut off.
    */
-  #refuse (status: number, headers: HeaderBlock, body: string | Uint8Array): void {
+  #refuse (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array): void {
     const response = this.#response
     let bytes = 0
     const cut = (): void => { if (!this.#gone) response.close() }
@@ -267,7 +273,7 @@ class UwsExchange implements Exchange {
       } else if (bytes > lingerBytesMax) cut()
     })
     response.cork(() => {
-      this.#head(status, headers)
+      this.#head(status, headers, own)
       response.writeHeader('Connection', 'close')
       response.write(body)
     })
