@@ -12,15 +12,16 @@ const buildStamp = join(root, 'dist', '.skillet-build')
 const sources = ['kernel', 'plugins', 'skills', 'test', 'bench', 'scripts/build.mjs', 'package.json', 'tsconfig.json']
 
 /** Debian's package for each command we may need. */
-const packageOf = { git: 'git', python3: 'python3', make: 'make', 'g++': 'g++' }
+const packageOf = { git: 'git', sqlite3: 'sqlite3', python3: 'python3', make: 'make', 'g++': 'g++' }
 
 /** @param {{ tests?: boolean }} options whether to set up what only the tests need */
 export function setUp ({ tests = false } = {}) {
   process.chdir(root)
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 20 || (major === 20 && minor < 19)) fail(`Skillet needs Node.js 20.19 or later; this is ${process.versions.node}. Install it from https://nodejs.org`)
-  if (missing('git')) {
-    const text = 'The command `git` is missing: the skill `git` needs it. Install the system package `git` (Debian, Ubuntu: apt-get install git).'
+  for (const command of ['git', 'sqlite3']) {
+    if (!missing(command)) continue
+    const text = `The command \`${command}\` is missing: the skill \`${command === 'sqlite3' ? 'sqlite' : command}\` needs it. Install the system package \`${packageOf[command]}\` (Debian, Ubuntu: apt-get install ${packageOf[command]}).`
     if (tests) fail(text)
     else console.warn(text)
   }
