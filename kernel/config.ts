@@ -27,7 +27,9 @@ export const Config = Type.Object({
     allow_insecure: Type.Boolean({ default: false, description: 'Allow a non-loopback host without authentication' }),
     allowed_hosts: list('Host names accepted beyond the server\'s own addresses and localhost'),
     cors_origins: Type.Array(Type.String(), { default: ['local'], maxItems: 1000, description: 'Origins that may call from a web page; "local": any port of localhost, 127.0.0.1 and [::1]' }),
-    body_bytes_max: Type.Integer({ default: mebibyte, minimum: 1024, maximum: 64 * mebibyte, description: 'Largest request body, in bytes' })
+    body_bytes_max: Type.Integer({ default: mebibyte, minimum: 1024, maximum: 64 * mebibyte, description: 'Largest request body, in bytes' }),
+    bodies_bytes_max: Type.Integer({ default: 64 * mebibyte, minimum: 1024, description: 'Bytes of request bodies held at once, those of running calls included; beyond it requests are refused' }),
+    body_timeout_ms: Type.Integer({ default: 30_000, minimum: 100, maximum: 600_000, description: 'How long a request body may take to arrive, in milliseconds' })
   }),
   storage: section('The history of executions', {
     durability: Type.Enum(['committed', 'deferred'], { default: 'committed', description: '"committed" answers after the history is on disk; "deferred" before, and can lose the last milliseconds in a crash' }),
