@@ -7,12 +7,14 @@ import { compileCheck, type Check } from './validation.ts'
 
 /** What is known of the skills at one moment: never changed, replaced whole. */
 interface Snapshot {
+  /** By name; another list only after a reload. */
+  readonly list: readonly SkillDefinition[]
   readonly skills: ReadonlyMap<string, SkillDefinition>
   readonly tools: ReadonlyMap<SkillDefinition, ReadonlyMap<string, ToolDefinition>>
   readonly quarantined: readonly QuarantinedSkill[]
 }
 
-const empty: Snapshot = { skills: new Map(), tools: new Map(), quarantined: [] }
+const empty: Snapshot = { list: [], skills: new Map(), tools: new Map(), quarantined: [] }
 
 /** The skills that can be run. Names are looked up in maps, so that `constructor` is simply not found. */
 export class Catalog {
@@ -24,16 +26,18 @@ export class Catalog {
   replace (sources: readonly LoadedSkills[]): void {
     const skills = new Map<string, SkillDefinition>()
     for (const source of sources) for (const skill of source.skills) skills.set(skill.name, skill)
+    const list = [...skills.values()].sort((a, b) => a.name < b.name ? -1 : 1)
     this.#snapshot = {
-      skills: new Map([...skills].sort(([a], [b]) => a < b ? -1 : 1)),
+      list,
+      skills: new Map(list.map(skill => [skill.name, skill])),
       tools: new Map([...skills.values()].map(skill => [skill, new Map(skill.tools.map(tool => [tool.name, tool]))])),
       quarantined: sources.flatMap(source => source.quarantined)
     }
   }
 
-  /** By name. */
+  /** By name. The same list until skills are replaced. */
   get skills (): readonly SkillDefinition[] {
-    return [...this.#snapshot.skills.values()]
+    return this.#snapshot.list
   }
 
   get size (): number {
@@ -68,7 +72,7 @@ export class Catalog {
    */
   check (skill: SkillDefinition, tool: ToolDefinition, parameters: JsonObject): void {
     let check = this.#checks.get(tool)
-    if (check === undefined) this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters'))
+    if (check === undefined) this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters', { checked: true }))
     const wrong = check(parameters)
     if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong, { skill: skill.name, tool: tool.name })
   }

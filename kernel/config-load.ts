@@ -81,7 +81,7 @@ export function completeConfig (values: JsonObject): Config {
 let check: ReturnType<typeof compileCheck> | undefined
 
 function checked (values: JsonObject, path: string | undefined): Config {
-  check ??= compileCheck(Config, '')
+  check ??= compileCheck(Config, '', { checked: true })
   const wrong = check(values)
   if (wrong !== undefined) throw new Error(`configuration${path === undefined ? '' : ` ${path}`}: ${wrong.replaceAll('/', '.').replace(/^body /, '')}`)
   const config = values as Config // the check above is what makes it so
@@ -93,6 +93,11 @@ function checked (values: JsonObject, path: string | undefined): Config {
 
 function findFile (env: ConfigSources['env'], cwd: string): string | undefined {
   return [join(cwd, 'skillet.toml'), join(configHome(env), 'skillet.toml')].find(isThere)
+}
+
+/** The configuration file in use; where there is none, the one that would be: in `skillet/` under the user's configuration directory. */
+export function configFile ({ file, env, cwd }: Omit<ConfigSources, 'flags'>): string {
+  return file === undefined ? findFile(env, cwd) ?? join(configHome(env), 'skillet.toml') : resolve(cwd, file)
 }
 
 /** `skillet` under the user's configuration directory (XDG). */

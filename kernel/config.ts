@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Type, type Static, type TObject } from 'typebox'
+import { KeyTable } from './keys.ts'
 import type { JsonObject } from './schemas.ts'
 
 const section = <P extends TObject['properties']>(description: string, properties: P) =>
@@ -23,10 +24,15 @@ export const Config = Type.Object({
   server: section('The HTTP server', {
     host: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on' }),
     port: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535, description: 'Port to listen on; 0 picks a free one' }),
-    auth_required: Type.Boolean({ default: false, description: 'Requests need the API key in SERVICE_API_KEY' }),
+    auth_required: Type.Boolean({ default: false, description: 'Requests need an API key: a named one, or the one in SERVICE_API_KEY' }),
     allow_insecure: Type.Boolean({ default: false, description: 'Allow a non-loopback host without authentication' }),
     allowed_hosts: list('Host names accepted beyond the server\'s own addresses and localhost'),
     cors_origins: Type.Array(Type.String(), { default: ['local'], maxItems: 1000, description: 'Origins that may call from a web page; "local": any port of localhost, 127.0.0.1 and [::1]' }),
+    rate_limit_per_minute: Type.Integer({ default: 1000, minimum: 0, description: 'Requests per minute of a key, or of an address without one; 0: no limit' }),
+    rate_limit_per_hour: Type.Integer({ default: 10_000, minimum: 0, description: 'Requests per hour, likewise' }),
+    failed_auth_limit_per_minute: Type.Integer({ default: 30, minimum: 0, description: 'Requests with a wrong API key per minute of an address; 0: no limit' }),
+    trusted_proxies: list('Addresses or ranges (CIDR) of proxies whose X-Forwarded-For is believed'),
+    keys: KeyTable,
     body_bytes_max: Type.Integer({ default: mebibyte, minimum: 1024, maximum: 64 * mebibyte, description: 'Largest request body, in bytes' }),
     bodies_bytes_max: Type.Integer({ default: 64 * mebibyte, minimum: 1024, description: 'Bytes of request bodies held at once, those of running calls included; beyond it requests are refused' }),
     body_timeout_ms: Type.Integer({ default: 30_000, minimum: 100, maximum: 600_000, description: 'How long a request body may take to arrive, in milliseconds' })

@@ -36,6 +36,8 @@ export interface ExecutionQuery {
   created_from_ms?: number
   /** Only executions created before this time (Unix milliseconds). */
   created_before_ms?: number
+  /** Only executions of tools for which this holds: the rights of a key. */
+  allows?: (skill_name: string, tool_name: string) => boolean
 }
 
 export interface ExecutionPage {
@@ -190,6 +192,8 @@ export type Slot = keyof Slots
 export interface PluginContext {
   /** The whole configuration, frozen. */
   config: Config
+  /** Absolute path of the configuration file, which need not exist; absent where there can be none. For settings that change while the server runs. */
+  config_file?: string
   /** Undone, last in first out, when the plugin stops. */
   scope: Scope
   log: Logger

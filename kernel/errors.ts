@@ -10,7 +10,7 @@ export type ErrorKind =
 export const ERRORS = {
   INVALID_PARAMETERS: { kind: 'invalid', meaning: 'Tool parameters, or another malformed body, path or query value, are invalid' },
   UNAUTHORIZED: { kind: 'unauthenticated', meaning: 'The request has no valid API key' },
-  FORBIDDEN: { kind: 'forbidden', meaning: 'The Host or Origin of the request is not allowed here' },
+  FORBIDDEN: { kind: 'forbidden', meaning: 'The Host or Origin of the request is not allowed here, or the rights of its API key do not cover what it asks' },
   SKILL_NOT_FOUND: { kind: 'missing', meaning: 'The skill does not exist' },
   TOOL_NOT_FOUND: { kind: 'missing', meaning: 'The skill has no such tool' },
   EXECUTION_NOT_FOUND: { kind: 'missing', meaning: 'The execution does not exist, or was pruned from the history' },

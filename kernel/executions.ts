@@ -17,6 +17,8 @@ export interface Job {
   parameters: JsonObject
   timeout_ms: number
   transport: Execution['transport']
+  /** Name of the key it was called with, or null. */
+  key: string | null
 }
 
 /** Why a run is ended from outside. */
@@ -174,6 +176,7 @@ export class Executions {
       error: null,
       transitions: [],
       transport: job.transport,
+      key: job.key,
       isolation: null
     }
     this.#it.storage.save({ execution, owner: thisProcess() })

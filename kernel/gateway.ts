@@ -1,6 +1,8 @@
 import type { Static, TObject } from 'typebox'
 import type { Bus } from './bus.ts'
+import type { Storage } from './contracts.ts'
 import { SkilletError } from './errors.ts'
+import { Gate } from './gate.ts'
 import { thisProcess } from './owner.ts'
 import type { Call, Operation, Services } from './operation.ts'
 import { operations } from './operations/index.ts'
@@ -16,7 +18,7 @@ export interface Gateway {
   readonly version: Version
   readonly bus: Bus
   /**
-   * Validates the input and runs the operation. Takes the input over: defaults are filled into it.
+   * Validates the input, checks the rights of the call, and runs the operation. Takes the input over: defaults are filled into it.
    * @throws SkilletError, always
    */
   invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>>
@@ -24,11 +26,12 @@ export interface Gateway {
   writes (): Promise<boolean>
 }
 
-export function createGateway (services: Services, bus: Bus): Gateway {
+export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, bus: Bus): Gateway {
+  const gate = new Gate(services)
   const checks = new Map<TObject, Check>()
   const checkOf = (schema: TObject): Check => {
     let check = checks.get(schema)
-    if (check === undefined) checks.set(schema, check = compileCheck(schema, ''))
+    if (check === undefined) checks.set(schema, check = compileCheck(schema, '', { checked: true }))
     return check
   }
   const writes = cached(async () => {
@@ -42,10 +45,11 @@ export function createGateway (services: Services, bus: Bus): Gateway {
     version: services.version,
     bus,
     async invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>> {
+      const allowed = gate.enter(operation, call.access)
       const wrong = checkOf(operation.input)(input)
       if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
       try {
-        return await operation.handler(services, input as Static<I>, call) // the check above is what makes it so
+        return await operation.handler(allowed, input as Static<I>, call) // the check above is what makes it so
       } catch (error) {
         throw SkilletError.from(error)
       }

@@ -1,9 +1,10 @@
 /** The kernel's public surface: what plugins, and the program's entry, may import. */
+export { ACCESS_PATTERN, compileAllows, SCOPES, type Access, type AccessScope } from './access.ts'
 export { Bus, type Events, type LogLevel } from './bus.ts'
 export { expandCommand, parseCommand, type Command, type CommandTemplate } from './command.ts'
 export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
-export { completeConfig, configHome, dataHome, loadConfig, settings, type ConfigSources, type Setting } from './config-load.ts'
+export { completeConfig, configFile, configHome, dataHome, loadConfig, settings, type ConfigSources, type Setting } from './config-load.ts'
 export {
   filteredTotalMax, type AnyPlugin, type Claim, type ExecutionPage, type ExecutionQuery, type Executor, type LoadedSkills, type Outcome,
   type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SkillSource, type Slot, type Slots, type Storage,
@@ -12,6 +13,7 @@ export {
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './errors.ts'
 export type { Gateway } from './gateway.ts'
 export { decodeJson, jsonDepthMax } from './json.ts'
+export { accessOf, defaultKeyName, hashKey, KEY_NAME, KeySettings, newKey, parseKeys, readKeys } from './keys.ts'
 export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
 export { silentLogger, type Logger } from './log.ts'
 export { ManifestFile, PARAMETER_NAME, Permissions, ScriptFile, type SkillDefinition, type ToolDefinition } from './manifest.ts'

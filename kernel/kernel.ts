@@ -7,7 +7,6 @@ import { messageOf } from './errors.ts'
 import { Executions } from './executions.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
-import type { Services } from './operation.ts'
 import { isAlive, thisProcess } from './owner.ts'
 import type { PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
@@ -22,6 +21,8 @@ export interface KernelOptions {
   version: Version
   /** Absolute; made when it is not there. */
   data_dir: string
+  /** Where the configuration stands, or would; for plugins that follow its changes. */
+  config_file?: string
   /** A role that one process at a time may have on the data directory, such as `serve`. */
   role?: string
 }
@@ -44,13 +45,13 @@ const recover_ms = 5_000
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
  */
-export async function createKernel ({ config, plugins, log, version, data_dir, role }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
+export async function createKernel ({ config, plugins, log, version, data_dir, config_file, role }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
   const scope = new Scope()
   const bus = new Bus(log)
   const began_ms = performance.now()
   const supervisors = plugins.map(plugin => new Supervisor(plugin, bus, log))
   const plugin_states = (): PluginStatus[] => supervisors.map(supervisor => supervisor.status)
-  const base = { config, log, data_dir }
+  const base = { config, log, data_dir, ...(config_file !== undefined && { config_file }) }
   try {
     refuseDuplicates(plugins)
     await mkdir(data_dir, { recursive: true, mode: 0o700 })
@@ -77,7 +78,7 @@ export async function createKernel ({ config, plugins, log, version, data_dir, r
     const sweep = setInterval(() => { executions.recover().catch((error: unknown) => { log.warn({ error: messageOf(error) }, 'the history could not be swept') }) }, recover_ms).unref()
     scope.defer(() => { clearInterval(sweep) })
 
-    const services: Services = Object.freeze({
+    const services = Object.freeze({
       config, version, catalog, executions, storage, search,
       plugins: plugin_states,
       uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)

@@ -1,4 +1,5 @@
 import type { Static, TObject } from 'typebox'
+import type { Access } from './access.ts'
 import type { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
 import type { Search, Storage } from './contracts.ts'
@@ -14,16 +15,18 @@ export interface Call {
   signal: AbortSignal
   /** Told the id of the execution that the call makes, as soon as there is one; its events on the bus carry it. */
   accepted?: (execution_id: string) => void
+  /** The rights it came with; without any it may do everything. The gateway enforces them. */
+  readonly access?: Access | undefined
 }
 
-/** What handlers work with. */
+/** What handlers work with, narrowed to the rights of the call. */
 export interface Services {
   config: Config
   version: Version
-  catalog: Catalog
-  executions: Executions
-  storage: Storage
-  search: Search
+  catalog: Pick<Catalog, 'skills' | 'size' | 'quarantined' | 'skill' | 'tool' | 'check'>
+  executions: Pick<Executions, 'run' | 'cancel'>
+  storage: Pick<Storage, 'get' | 'list'>
+  search: Pick<Search, 'search'>
   plugins (): PluginStatus[]
   uptime_seconds (): number
 }

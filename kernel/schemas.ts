@@ -93,6 +93,7 @@ export const Execution = Type.Object({
   error: Type.Union([ExecutionError, Type.Null()]),
   transitions: Type.Array(Type.Object({ status: ExecutionStatus, at: Timestamp('When the state was entered') })),
   transport: Type.Enum(TRANSPORTS, { description: 'The door the call came in by' }),
+  key: Type.Union([Type.String(), Type.Null()], { description: 'Name of the API key it was called with; null without one' }),
   isolation: Type.Union([Type.Enum(ISOLATIONS), Type.Null()], { description: 'What isolation the run was really given; null before it began' })
 }, { $id: 'Execution', description: 'The record of an execution' })
 

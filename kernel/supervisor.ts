@@ -92,7 +92,7 @@ export class Supervisor {
       if (Object.keys(options).length > 0) throw new Error(`[plugin.${name}] has settings, but the plugin takes none`)
       return options
     }
-    const wrong = compileCheck(schema, `plugin.${name}`)(options)
+    const wrong = compileCheck(schema, `plugin.${name}`, { checked: true })(options)
     if (wrong !== undefined) throw new Error(wrong)
     return options
   }

@@ -25,14 +25,15 @@ const linearTime = Object.assign(
   { code: 'linearTime' }
 )
 
-function createAjv (options: { useDefaults: boolean }): Ajv2020 {
+/** @param validateSchema whether schemas themselves are checked first, which takes a tenth of a second to prepare */
+function createAjv (validateSchema: boolean): Ajv2020 {
   const ajv = new Ajv2020({
-    useDefaults: options.useDefaults,
+    useDefaults: true,
     ownProperties: true, // a required `toString` is not there by inheritance
     strictTypes: false,
     strictTuples: false,
     strictRequired: false,
-    validateSchema: true,
+    validateSchema,
     addUsedSchema: false,
     allowUnionTypes: true,
     logger: false,
@@ -48,18 +49,20 @@ function createAjv (options: { useDefaults: boolean }): Ajv2020 {
 /** Checks a value, filling defaults in where it was compiled to; returns what is wrong, or undefined. */
 export type Check = (value: unknown) => string | undefined
 
-let ajvWithDefaults: Ajv2020 | undefined
+let lenient: Ajv2020 | undefined
+let strict: Ajv2020 | undefined
 
 /**
  * Compiles a JSON Schema (2020-12) to a check that fills in defaults.
  * @param root what messages call the value: `parameters/count must be integer`
+ * @param checked whether the schema is known to be right, as the project's own are; default false
  * @throws Error saying what is wrong with the schema: an unknown keyword, a pattern RE2 can't take
  */
-export function compileCheck (schema: object, root: string): Check {
-  ajvWithDefaults ??= createAjv({ useDefaults: true })
-  const checked = withSafeIntegers(schema)
-  const validate: ValidateFunction = ajvWithDefaults.compile(checked)
-  ajvWithDefaults.removeSchema(checked) // it would be held for ever, and skills are loaded again and again
+export function compileCheck (schema: object, root: string, { checked = false }: { checked?: boolean } = {}): Check {
+  const ajv = checked ? lenient ??= createAjv(false) : strict ??= createAjv(true)
+  const bounded = withSafeIntegers(schema)
+  const validate: ValidateFunction = ajv.compile(bounded)
+  ajv.removeSchema(bounded) // it would be held for ever, and skills are loaded again and again
   return value => validate(value) ? undefined : explain(validate.errors ?? [], root)
 }
 

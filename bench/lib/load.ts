@@ -45,8 +45,9 @@ export async function load (port: number, request: Buffer, connections: number, 
 }
 
 /** A request of HTTP/1.1, with a JSON body where one is given. */
-export function requestOf (method: string, path: string, body?: unknown): Buffer {
+export function requestOf (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body)
+  const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const head = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${head}\r\n${text}`)
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}${head}\r\n${text}`)
 }

@@ -43,5 +43,6 @@ export const exampleExecution: Execution = {
     { status: 'success', at: '2026-01-02T03:04:05.680Z' }
   ],
   transport: 'http',
+  key: null,
   isolation: 'thread'
 }

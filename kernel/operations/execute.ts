@@ -23,14 +23,14 @@ export const execute = operation({
     input: exampleCall,
     output: { execution_id: exampleId, status: 'success', output: exampleExecution.output, duration_ms: 1 }
   },
-  async handler ({ catalog, config, executions }, { skill_name, tool_name, parameters, timeout_ms }, { transport, signal, accepted }) {
+  async handler ({ catalog, config, executions }, { skill_name, tool_name, parameters, timeout_ms }, { transport, signal, accepted, access }) {
     const { skill, tool } = catalog.tool(skill_name, tool_name)
     catalog.check(skill, tool, parameters)
     const { timeout_ms: usual_ms, timeout_ms_max } = config.execution
     if (timeout_ms !== undefined && timeout_ms > timeout_ms_max) {
       throw new SkilletError('INVALID_PARAMETERS', `timeout_ms must be <= ${timeout_ms_max}, as execution.timeout_ms_max says`)
     }
-    const job = { skill, tool, parameters, timeout_ms: Math.min(timeout_ms ?? tool.timeout_ms ?? usual_ms, timeout_ms_max), transport }
+    const job = { skill, tool, parameters, timeout_ms: Math.min(timeout_ms ?? tool.timeout_ms ?? usual_ms, timeout_ms_max), transport, key: access?.key ?? null }
     const { id, status, output, duration_ms } = resultOf(await executions.run(job, signal, accepted))
     return { execution_id: id, status, output, duration_ms }
   }

@@ -1,5 +1,5 @@
 import {
-  createKernel, dataHome, loadConfig, loadPlugins, readVersion, type AnyPlugin, type Config, type Kernel, type Logger
+  configFile, createKernel, dataHome, loadConfig, loadPlugins, readVersion, type AnyPlugin, type Config, type Kernel, type Logger
 } from '../../kernel/index.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -41,7 +41,7 @@ export function configure (given: Given, { env, cwd }: Terminal): Config {
 }
 
 /** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
-export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, role?: string): Promise<Kernel> {
+export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, { role, file }: { role?: string, file?: string } = {}): Promise<Kernel> {
   const loads = [
     needs.history ? builtin.storage : builtin.scratch,
     builtin.search,
@@ -62,6 +62,7 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     log,
     version: readVersion(),
     data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,
+    config_file: configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) }),
     ...(role !== undefined && { role })
   }, signal)
 }

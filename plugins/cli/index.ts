@@ -38,8 +38,10 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
     return added.action(async (): Promise<void> => {
       const options = added.opts<Options>()
       json = options.json ?? false
-      const config = configure(given(), terminal)
-      const kernel = await boot(builtin, config, needs, terminal, await logger(config), interrupt.signal, needs.transports ? 'serve' : undefined)
+      const { file, flags } = given()
+      const from = file === undefined ? {} : { file }
+      const config = configure({ flags, ...from }, terminal)
+      const kernel = await boot(builtin, config, needs, terminal, await logger(config), interrupt.signal, { ...from, ...(needs.transports && { role: 'serve' }) })
       try {
         await act(kernel, options, added.args)
       } finally {
@@ -66,6 +68,11 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
     .argument('[name=value...]', 'its parameters')
     .option('--params <json>', 'its parameters as a JSON object; - reads it from standard input')
     .option('--timeout <ms>', 'time limit in milliseconds')
+
+  if (argv[0] === 'key' || argv.length === 0 || argv[0]?.startsWith('-') || argv[0] === 'help') {
+    const { addKeyCommands } = await import('./commands/key.ts')
+    addKeyCommands(program, terminal)
+  }
 
   try {
     await program.parseAsync([...argv], { from: 'user' })

@@ -1,9 +1,9 @@
 import { health, messageOf, SkilletError, type Call, type Config, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
 import { Bodies, BodyCut, tooLarge } from './bodies.ts'
+import { unchecked, type Admission, type Door } from './door.ts'
 import { checkFraming, unframed, type Framing } from './framing.ts'
 import type { OwnHosts } from './hosts.ts'
 import { checkMediaType, placementOf, readBody, readUrl, type Placement } from './input.ts'
-import type { KeyCheck } from './key.ts'
 import { corsHeaders, preflightHeaders, type Origins } from './origins.ts'
 import { Replies } from './replies.ts'
 import { Router, type Match } from './router.ts'
@@ -16,6 +16,8 @@ export interface Turn {
   readonly framing: Framing
   /** For pages of an allowed origin. */
   readonly cors: readonly string[] | undefined
+  /** Its key's rights, and what its reply says of its limits. */
+  readonly admission: Admission
 }
 
 /** What answers at a path, by method. */
@@ -33,11 +35,11 @@ export interface AppOptions {
   gateway: Gateway
   hosts: OwnHosts
   origins: Origins
-  checkKey: KeyCheck
+  door: Door
   log: Logger
 }
 
-/** From a request to its reply: host, origin, route, method, key, media type, size, body, operation, in this order. */
+/** From a request to its reply: rate limits, host, origin, route, method, key, media type, size, body, operation, in this order. */
 export class App {
   readonly router = new Router<Target>()
   readonly replies: Replies
@@ -64,14 +66,16 @@ export class App {
   /** Answers a request. Never throws. */
   readonly handle = (exchange: Exchange): void => {
     if (this.#debug) this.#it.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
-    let turn: Turn = { exchange, framing: unframed, cors: undefined }
+    let turn: Turn = { exchange, framing: unframed, cors: undefined, admission: unchecked }
     try {
       const framing = checkFraming(exchange)
-      turn = { exchange, framing, cors: undefined }
-      const host = this.#checkHost(exchange, framing)
       const match = this.router.find(exchange.path)
+      const admission = match?.route.targets.get('GET')?.access === 'probe' ? unchecked : this.#it.door.admit(exchange)
+      turn = { exchange, framing, cors: undefined, admission }
+      const host = this.#checkHost(exchange, framing)
       const cors = this.#checkOrigin(turn, host, match)
-      if (cors !== undefined) turn = { exchange, framing, cors }
+      if (cors !== undefined) turn = { exchange, framing, cors, admission }
+      if (admission.refusal !== undefined) throw admission.refusal
       this.#dispatch(turn, match)
     } catch (error) {
       this.#fail(turn, error, this.#afterRefusal(turn.framing))
@@ -90,7 +94,8 @@ export class App {
       return this.replies.error(turn, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#afterRefusal(framing))
     }
     if (this.#quiescing && target.access !== 'probe') throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new requests')
-    if (target.access === 'key') this.#it.checkKey(exchange.headers)
+    const { unauthorized } = turn.admission
+    if (target.access === 'key' && unauthorized !== undefined) throw unauthorized
     const answered = target.run(turn, values)
     answered?.catch((error: unknown) => { this.#fail(turn, error, this.#afterReply(framing)) })
   }
@@ -142,7 +147,7 @@ export class App {
     if (framing.length !== undefined && framing.length > bytesMax) throw tooLarge(bytesMax)
     const url = readUrl(placement, values, exchange.query)
     const invoke = async (input: JsonObject): Promise<void> => {
-      const output = await gateway.invoke(operation, input, new HttpCall(exchange))
+      const output = await gateway.invoke(operation, input, new HttpCall(turn))
       this.replies.json(turn, serialize(output), this.#afterReply(framing))
     }
     return sendsBody ? exchange.body(this.#bodies).then(bytes => invoke(readBody(placement, bytes, url))) : invoke(url)
@@ -154,7 +159,7 @@ export class App {
         writes: false,
         access: 'probe',
         run: async turn => {
-          const well = await isWell(new HttpCall(turn.exchange))
+          const well = await isWell(new HttpCall(turn))
           this.replies.text(turn, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#afterReply(turn.framing))
         }
       })
@@ -189,10 +194,12 @@ export class App {
 /** The signal is only made when an operation waits for something. */
 class HttpCall implements Call {
   readonly transport = 'http'
+  readonly access: Call['access']
   readonly #exchange: Exchange
 
-  constructor (exchange: Exchange) {
+  constructor ({ exchange, admission: { access } }: Turn) {
     this.#exchange = exchange
+    this.access = access
   }
 
   get signal (): AbortSignal {

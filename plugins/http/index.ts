@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
 import { definePlugin, type Config, type Transport } from '../../kernel/index.ts'
 import { App } from './app.ts'
+import { Door } from './door.ts'
 import { chooseEngine } from './engine.ts'
 import { isLoopback, isWildcard, OwnHosts, urlHost } from './hosts.ts'
-import { keyCheck, requiredKey } from './key.ts'
+import { Keys } from './keys.ts'
+import { watchKeys } from './key-watch.ts'
 import { openApi } from './openapi.ts'
 import { Origins } from './origins.ts'
 import { addPages } from './pages.ts'
@@ -30,20 +32,23 @@ export default definePlugin({
   options: Type.Object({
     engine: Type.Enum(['auto', 'uws', 'node'], { default: 'auto', description: 'uws: uWebSockets.js; node: node:http; auto: uWebSockets.js where it loads' })
   }, { additionalProperties: false }),
-  async setup ({ config, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
+  async setup ({ config, config_file, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
     const { host, port, auth_required, allowed_hosts, cors_origins } = config.server
     refuseInsecure(config)
+    const keys = new Keys(process.env['SERVICE_API_KEY'])
+    keys.replace(config.server.keys)
     const app = new App({
       config,
       gateway,
       hosts: new OwnHosts(host, allowed_hosts),
       origins: new Origins(cors_origins, auth_required),
-      checkKey: keyCheck(requiredKey(auth_required, process.env)),
+      door: new Door(config.server, keys),
       log
     })
+    if (config_file !== undefined) scope.defer(watchKeys(config_file, keys, log))
     addPages(app, gateway.version)
     const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
-    app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, 'keep') } })
+    app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, turn.framing.last ? 'now' : 'keep') } })
 
     const engine = await chooseEngine(choice, log)
     const server = await engine.listen({ host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, request_timeout_ms: config.server.body_timeout_ms + head_ms, malformed: app.replies.malformed(), log })

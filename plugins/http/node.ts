@@ -121,11 +121,11 @@ class NodeExchange implements Exchange {
     })
   }
 
-  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep'): void {
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = []): void {
     const response = this.#response
     if (this.#gone || response.headersSent) return
-    if (close === 'linger' && !this.#request.complete) return this.#refuse(status, headers, body)
-    const block = [...headers]
+    const block = [...headers, ...own]
+    if (close === 'linger' && !this.#request.complete) return this.#refuse(status, block, body)
     if (close !== 'keep') block.push('Connection', 'close')
     if (status !== 204 && status !== 304) block.push('Content-Length', String(Buffer.byteLength(body)))
     response.writeHead(status, block)

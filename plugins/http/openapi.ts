@@ -10,7 +10,7 @@ export interface OpenApiOptions {
 }
 
 /** Codes that any request can get, whatever it asks for. */
-const anyRequest: readonly ErrorCode[] = ['INVALID_PARAMETERS', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'OVERLOADED', 'INTERNAL']
+const anyRequest: readonly ErrorCode[] = ['INVALID_PARAMETERS', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'OVERLOADED', 'INTERNAL']
 
 /** The OpenAPI 3.1 description of the table of operations: nothing in it is said elsewhere. */
 export function openApi ({ operations, version, auth_required }: OpenApiOptions): JsonObject {
@@ -113,7 +113,7 @@ function errorResponses ({ errors }: Operation, { method }: Placement, auth_requ
   }
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, {
     description: codes.map(code => `${code}: ${ERRORS[code].meaning}`).join('. '),
-    ...(status === 503 && { headers: { 'Retry-After': { description: 'When to try again, in seconds', schema: { type: 'integer' } } } }),
+    ...((status === 429 || status === 503) && { headers: { 'Retry-After': { description: 'When to try again, in seconds', schema: { type: 'integer' } } } }),
     content: {
       'application/json': {
         schema: {

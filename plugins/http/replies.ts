@@ -25,31 +25,33 @@ export class Replies {
     this.#version = version
   }
 
-  json ({ exchange, cors }: Turn, body: string, close: Close): void {
-    exchange.reply(200, cors === undefined ? json : [...json, ...cors], body, close)
+  json (turn: Turn, body: string, close: Close): void {
+    turn.exchange.reply(200, json, body, close, ownOf(turn))
   }
 
-  text ({ exchange }: Turn, status: number, body: string, close: Close): void {
-    exchange.reply(status, text, body, close)
+  text (turn: Turn, status: number, body: string, close: Close): void {
+    turn.exchange.reply(status, text, body, close, ownOf(turn))
   }
 
-  empty ({ exchange, cors }: Turn, status: number, headers: HeaderBlock, close: Close): void {
-    exchange.reply(status, [...bare, ...headers, ...(cors ?? [])], '', close)
+  empty (turn: Turn, status: number, headers: HeaderBlock, close: Close): void {
+    turn.exchange.reply(status, [...bare, ...headers], '', close, ownOf(turn))
   }
 
   /** A page or one of its assets; the browser keeps it, and asks whether it still holds. */
-  page ({ exchange }: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
+  page (turn: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
+    const { exchange } = turn
     const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
-    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '')
-    else exchange.reply(200, headers, body)
+    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '', turn.framing.last ? 'now' : 'keep', ownOf(turn))
+    else exchange.reply(200, headers, body, turn.framing.last ? 'now' : 'keep', ownOf(turn))
   }
 
-  error ({ exchange, cors }: Pick<Turn, 'exchange' | 'cors'>, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
+  error (turn: Turn, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
     const status = STATUS[error.kind]
-    const headers = [...json, ...(extra ?? []), ...(cors ?? [])]
-    if (status === 429 || status === 503) headers.push('Retry-After', retryAfter_s)
+    const headers = [...json, ...(extra ?? [])]
+    const { retry_after_s } = error.details
+    if (status === 429 || status === 503) headers.push('Retry-After', typeof retry_after_s === 'number' ? String(retry_after_s) : retryAfter_s)
     if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="skillet"')
-    exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close)
+    turn.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close, ownOf(turn))
   }
 
   /** What an engine answers to what it could not read as HTTP. */
@@ -57,4 +59,9 @@ export class Replies {
     const error = new SkilletError('INVALID_PARAMETERS', 'The request is not well-formed HTTP/1.1, took too long to arrive, or has headers that are too large')
     return { status: STATUS[error.kind], headers: json, body: serializeError(error.envelope(), this.#version) }
   }
+}
+
+/** The headers of this reply alone. */
+function ownOf ({ cors, admission: { rate } }: Turn): HeaderBlock | undefined {
+  return cors === undefined ? rate : rate === undefined ? cors : [...rate, ...cors]
 }

@@ -30,8 +30,9 @@ export interface Exchange {
   /**
    * Sends the reply: no body to HEAD, and nothing at all when the client is gone. Only the first call counts.
    * @param close what becomes of the connection; default `keep`
+   * @param own headers of this reply alone: engines keep what they make of `headers`
    */
-  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close?: Close): void
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close?: Close, own?: HeaderBlock): void
 }
 
 /**

@@ -118,6 +118,14 @@ function collect (name: string, value: string): void {
   collected.push(name, value)
 }
 
+const none: HeaderBlock = []
+
+function linesOf (headers: HeaderBlock, from: number): string {
+  let lines = ''
+  for (let i = from; i < headers.length; i += 2) lines += `\r\n${headers[i]}: ${headers[i + 1]}`
+  return lines
+}
+
 const blocks = new WeakMap<HeaderBlock, readonly [name: string, rest: string]>()
 
 /**
@@ -128,9 +136,7 @@ const blocks = new WeakMap<HeaderBlock, readonly [name: string, rest: string]>()
 function joined (headers: HeaderBlock): readonly [name: string, rest: string] {
   let block = blocks.get(headers)
   if (block === undefined) {
-    let rest = headers[1] ?? ''
-    for (let i = 2; i < headers.length; i += 2) rest += `\r\n${headers[i]}: ${headers[i + 1]}`
-    block = [headers[0] ?? '', rest]
+    block = [headers[0] ?? '', (headers[1] ?? '') + linesOf(headers, 2)]
     blocks.set(headers, block)
   }
   return block
@@ -193,15 +199,15 @@ class UwsExchange implements Exchange {
     })
   }
 
-  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep'): void {
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = none): void {
     if (this.#gone || this.#replied) return
     this.#replied = true
     const bodyLeft = !this.#received && this.#expectsBody()
     const large = body.length >= (close === 'now' ? atOnceBytes : streamedBytes) && this.method !== 'HEAD'
-    if ((close === 'linger' && bodyLeft) || (close === 'now' && !large)) return this.#final(status, headers, body, close === 'linger')
-    if (large) return this.#stream(status, headers, body, close)
+    if ((close === 'linger' && bodyLeft) || (close === 'now' && !large)) return this.#final(status, headers, own, body, close === 'linger')
+    if (large) return this.#stream(status, headers, own, body, close)
     this.#response.cork(() => {
-      this.#head(status, headers)
+      this.#head(status, headers, own)
       // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
       if (status === 204 || status === 304) this.#response.endWithoutBody()
       else if (this.method === 'HEAD') this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody()
@@ -222,11 +228,11 @@ class UwsExchange implements Exchange {
     return false
   }
 
-  #head (status: number, headers: HeaderBlock): void {
+  #head (status: number, headers: HeaderBlock, own: HeaderBlock): void {
     const response = this.#response
     if (status !== 200) response.writeStatus(statusLine(status))
     const [name, rest] = joined(headers)
-    response.writeHeader(name, rest)
+    response.writeHeader(name, own.length === 0 ? rest : rest + linesOf(own, 0))
   }
 
   /** Registers for the body once; later calls only change who takes it. */
@@ -241,7 +247,7 @@ class UwsExchange implements Exchange {
   }
 
   /** Sends a body as fast as the client takes it; the rest waits here, uncopied. */
-  #stream (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close): void {
+  #stream (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, close: Close): void {
     const response = this.#response
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const advance = (offset: number): boolean => {
@@ -251,7 +257,7 @@ class UwsExchange implements Exchange {
     }
     if (close === 'now') response.pause() // nothing that follows is read; who does not close is closed when idle
     response.cork(() => {
-      this.#head(status, headers)
+      this.#head(status, headers, own)
       if (close !== 'keep') response.writeHeader('Connection', 'close')
       if (!advance(0)) response.onWritable(offset => advance(offset))
     })
@@ -263,7 +269,7 @@ class UwsExchange implements Exchange {
    * the rest of a header's value, and never ended: the addon takes no other request until it is, and closes instead.
    * @param linger reads and drops what the client still sends of its body; one that does not come to an end is cut off
    */
-  #final (status: number, headers: HeaderBlock, body: string | Uint8Array, linger: boolean): void {
+  #final (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, linger: boolean): void {
     const response = this.#response
     const cut = (): void => { if (!this.#gone) response.close() }
     if (linger) {
@@ -274,7 +280,7 @@ class UwsExchange implements Exchange {
     } else setImmediate(cut)
     const text = this.method === 'HEAD' ? '' : typeof body === 'string' ? body : Buffer.from(body).toString()
     response.cork(() => {
-      this.#head(status, headers)
+      this.#head(status, headers, own)
       const length = status === 204 || status === 304 ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`
       response.writeHeader('Connection', `close\r\n${length}\r\n${text}`)
     })

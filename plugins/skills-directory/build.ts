@@ -18,24 +18,25 @@ interface Receipt { recipe: string, revision: string, module: string, inputs: Re
 /**
  * Bundles a module that Node can't import as it stands into one file in the cache, or finds it there.
  * @param revision of the folder the module lies in
- * @returns absolute path of a module named by its content
+ * @returns absolute paths of a module named by its content, and of the files it was built from
  * @throws SkillFault with file, line and column
  */
-export async function buildModule (entry: string, revision: string, { cache_dir, skill_module }: DescriberData): Promise<string> {
+export async function buildModule (entry: string, revision: string, { cache_dir, skill_module }: DescriberData): Promise<{ module: string, inputs: string[] }> {
   const receiptPath = join(cache_dir, `${sha256(entry)}.json`)
   const kept = readReceipt(receiptPath, revision)
   if (kept !== undefined) {
     const path = join(cache_dir, kept.module)
     const now = new Date()
     for (const used of [path, receiptPath]) utimesSync(used, now, now)
-    return path
+    return { module: path, inputs: Object.keys(kept.inputs) }
   }
   const { code, inputs } = await bundle(entry, skill_module)
   const module = `${sha256(code)}.mjs`
   mkdirSync(cache_dir, { recursive: true, mode: 0o700 })
   writeWhole(join(cache_dir, module), code)
-  writeWhole(receiptPath, JSON.stringify({ recipe, revision, module, inputs: hashes(inputs) } satisfies Receipt))
-  return join(cache_dir, module)
+  const receipt: Receipt = { recipe, revision, module, inputs: hashes(inputs) }
+  writeWhole(receiptPath, JSON.stringify(receipt))
+  return { module: join(cache_dir, module), inputs: Object.keys(receipt.inputs) }
 }
 
 async function bundle (entry: string, skill_module: string): Promise<{ code: string, inputs: string[] }> {

@@ -5,24 +5,24 @@ import { messageOf } from '../../kernel/index.ts'
 import { firstLine, isThere, SkillFault } from './files.ts'
 import { MANIFEST, MODULES } from './list.ts'
 import { completePermissions, readInstructions, readManifest } from './manifest.ts'
-import type { Description, DescriberData } from './protocol.ts'
-import { revisionOf } from './revision.ts'
+import type { DescribedSkill, Description, DescriberData, Folder } from './protocol.ts'
+import { countsForRevision } from './revision.ts'
 import { findModule, readScript } from './script.ts'
 import { defineTools, type ToolSource } from './tools.ts'
 
 /** Reads one skill folder. Never throws: what is wrong comes back as a fault. Imports the module of a script skill. */
-export async function describeSkill (folder: string, data: DescriberData): Promise<Description> {
-  const name = basename(folder)
+export async function describeSkill (folder: Folder, data: DescriberData): Promise<Description> {
   const importing = { begun: false }
   try {
-    return { skill: await read(folder, name, data, importing), ran_code: importing.begun }
+    const { skill, inputs } = await read(folder, data, importing)
+    return { skill, outside: inputs.filter(file => !countsForRevision(folder.path, file)), ran_code: importing.begun }
   } catch (error) {
-    const path = error instanceof SkillFault ? error.path : folder
-    return { fault: { name, path, error: firstLine(messageOf(error)) }, ran_code: importing.begun }
+    const path = error instanceof SkillFault ? error.path : folder.path
+    return { fault: { name: folder.name, path, error: firstLine(messageOf(error)) }, ran_code: importing.begun }
   }
 }
 
-async function read (folder: string, name: string, data: DescriberData, importing: { begun: boolean }): Promise<Omit<SkillDefinition, 'trusted'>> {
+async function read ({ path: folder, name, revision }: Folder, data: DescriberData, importing: { begun: boolean }): Promise<{ skill: DescribedSkill, inputs: string[] }> {
   const manifestPath = join(folder, MANIFEST)
   const { manifest, text } = isThere(manifestPath) ? readManifest(manifestPath) : { manifest: {} as ManifestFile, text: '' }
   refuseOtherName(manifestPath, manifest.name, name)
@@ -41,25 +41,26 @@ async function read (folder: string, name: string, data: DescriberData, importin
   if (runtime === 'native') {
     if (module !== undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "native", but the folder has a ${basename(module)}`)
     if (manifest.tools === undefined || manifest.tools.length === 0) throw new SkillFault(manifestPath, 'skill.toml has no [[tools]]')
-    return {
+    const skill = {
       ...common,
       ...described(manifestPath, manifest, {}, about?.description),
       ...within(manifestPath, () => withTools(manifest.tools?.map(nativeTool) ?? [], manifest.permissions)),
       revision: createHash('sha256').update(text).digest('hex').slice(0, 32)
     }
+    return { skill, inputs: [] }
   }
   if (module === undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
   if (manifest.tools !== undefined) throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
-  const revision = revisionOf(folder)
   importing.begun = true
   const script = await readScript(module, revision, data)
-  return {
+  const skill = {
     ...common,
     ...described(module, manifest, script.file, about?.description),
     ...within(module, () => withTools(script.tools, manifest.permissions ?? script.file.permissions)),
     module: script.module,
     revision
   }
+  return { skill, inputs: script.inputs }
 }
 
 function refuseOtherName (path: string, given: string | undefined, folder: string): void {

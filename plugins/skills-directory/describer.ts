@@ -25,7 +25,7 @@ export class DescriberFault extends Error {
 const start_ms = 60_000
 
 /**
- * Reads skills in a thread of its own, which is started when something is asked and replaced when it fails. One request
+ * Describes skills in a thread of its own, which is started when something is asked and replaced when it fails. One request
  * at a time.
  */
 export class Describer {
@@ -34,6 +34,11 @@ export class Describer {
 
   constructor (options: DescriberOptions) {
     this.#options = options
+  }
+
+  /** Whether a thread is there. */
+  get started (): boolean {
+    return this.#thread !== undefined
   }
 
   /** @throws DescriberFault when there is no answer; the next request gets a new thread. Or the signal's reason. */

@@ -2,9 +2,12 @@ import { realpath } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Type } from 'typebox'
-import { configHome, definePlugin, type LoadedSkills, type Logger, type SkillDefinition, type SkillSource } from '../../kernel/index.ts'
+import { configHome, definePlugin, type LoadedSkills, type Logger, type SkillSource } from '../../kernel/index.ts'
+import { mapAtMost } from './at-most.ts'
 import { Describer, DescriberFault } from './describer.ts'
-import type { Fault, Folder, Listing, Reply } from './protocol.ts'
+import { DescriptionCache } from './description-cache.ts'
+import { listSkills, readingMax, type Listing } from './list.ts'
+import type { DescribedSkill, Fault, Folder, Reply } from './protocol.ts'
 
 /** Where the bundled skills lie, beside the compiled plugins. */
 const bundledDirectory = fileURLToPath(new URL('../../skills', import.meta.url))
@@ -21,7 +24,8 @@ interface Place {
 /**
  * Skills from directories of skill folders: the bundled ones, those under the user's configuration directory, and the
  * configured ones, later ones shadowing earlier ones of the same name, be they broken or not: a skill that can't be loaded is
- * not replaced by another in silence. All reading, and all code of skills, is in a worker thread that ends with the loading.
+ * not replaced by another in silence. What was described before and has not changed since is known from the cache; everything
+ * else is read, and its code run, in a worker thread that ends with the loading.
  */
 export default definePlugin({
   name: 'skills-directory',
@@ -34,8 +38,10 @@ export default definePlugin({
     scope.defer(() => { stopped.abort(new Error('the plugin was stopped')) })
 
     const load = async (signal: AbortSignal): Promise<LoadedSkills> => {
+      const cache_dir = join(data_dir, 'cache', 'skills')
+      const cache = new DescriptionCache(cache_dir, log)
       const describer = new Describer({
-        cache_dir: join(data_dir, 'cache', 'skills'),
+        cache_dir,
         skill_module: skillModule,
         limit_ms: describe_ms,
         heap_bytes_max: config.execution.heap_bytes_max,
@@ -43,10 +49,10 @@ export default definePlugin({
       })
       try {
         const trusted = await realPaths(config.skills.trusted)
-        const { folders, faults, ignored } = await list(places(config.skills), describer, signal)
+        const { folders, faults, ignored } = await list(places(config.skills), describe_ms, signal)
         log.debug({ folders: folders.length, ignored }, 'skills directories were listed')
-        const loaded = await describe(folders, trusted, describer, signal)
-        await prune(describer, log, signal)
+        const loaded = await describe(folders, trusted, cache, describer, signal)
+        if (describer.started) await prune(describer, log, signal)
         return { skills: loaded.skills, quarantined: [...faults, ...loaded.quarantined] }
       } finally {
         await describer.end()
@@ -78,12 +84,12 @@ function places ({ bundled, directories }: { bundled: boolean, directories: read
 interface Found { folders: (Folder & { bundled: boolean })[], faults: Fault[], ignored: number }
 
 /** The folders of all places, without those that are shadowed. Nothing of a skill has run when this is done. */
-async function list (places: readonly Place[], describer: Describer, signal: AbortSignal): Promise<Found> {
+async function list (places: readonly Place[], limit_ms: number, signal: AbortSignal): Promise<Found> {
   const folders = new Map<string, Folder & { bundled: boolean }>()
   const faults = new Map<string, Fault>()
   let ignored = 0
   for (const place of places) {
-    const listing = await listOne(place.path, describer, signal)
+    const listing = await listOne(place.path, limit_ms, signal)
     if (!listing.found && !place.named) continue
     ignored += listing.ignored
     for (const fault of listing.faults) {
@@ -100,19 +106,24 @@ async function list (places: readonly Place[], describer: Describer, signal: Abo
   return { folders: [...folders.values()], faults: [...faults.values()], ignored }
 }
 
-async function listOne (directory: string, describer: Describer, signal: AbortSignal): Promise<Listing> {
+async function listOne (directory: string, limit_ms: number, signal: AbortSignal): Promise<Listing> {
+  const limit = AbortSignal.timeout(limit_ms)
+  const both = AbortSignal.any([signal, limit])
+  // A file system that does not answer holds up a call, which no signal ends.
+  const late = new Promise<never>((_resolve, reject) => { both.addEventListener('abort', () => { reject(both.reason) }, { once: true }) })
   try {
-    return expect(await describer.ask({ type: 'list', directory }, signal), 'listed').listing
+    return await Promise.race([listSkills(directory, both), late])
   } catch (error) {
-    if (!(error instanceof DescriberFault)) throw error
-    return { folders: [], ignored: 0, found: true, faults: [{ name: basename(directory), path: directory, error: `the skills directory can't be read: ${error.message}` }] }
+    if (!limit.aborted || signal.aborted) throw error
+    return { folders: [], ignored: 0, found: true, faults: [{ name: basename(directory), path: directory, error: `the skills directory can't be read: it took longer than ${limit_ms / 1000} s` }] }
   }
 }
 
-async function describe (folders: Found['folders'], trustedPaths: readonly string[], describer: Describer, signal: AbortSignal): Promise<LoadedSkills> {
+async function describe (folders: Found['folders'], trustedPaths: readonly string[], cache: DescriptionCache, describer: Describer, signal: AbortSignal): Promise<LoadedSkills> {
   const loaded: LoadedSkills = { skills: [], quarantined: [] }
-  for (const folder of folders) {
-    const described = await describeOne(folder, describer, signal)
+  const known = await mapAtMost(readingMax, folders, folder => cache.get(folder))
+  for (const [index, folder] of folders.entries()) {
+    const described = known[index] ?? await describeOne(folder, cache, describer, signal)
     if ('error' in described) loaded.quarantined.push(described)
     else {
       // Said here, and not by the thread in which code of skills runs.
@@ -123,17 +134,19 @@ async function describe (folders: Found['folders'], trustedPaths: readonly strin
   return loaded
 }
 
-async function describeOne (folder: Folder, describer: Describer, signal: AbortSignal): Promise<Omit<SkillDefinition, 'trusted'> | Fault> {
-  const request = { type: 'describe', folder: folder.path } as const
-  const ask = async (again: boolean): Promise<Omit<SkillDefinition, 'trusted'> | Fault> => {
+async function describeOne ({ name, path, real_path, revision }: Folder, cache: DescriptionCache, describer: Describer, signal: AbortSignal): Promise<DescribedSkill | Fault> {
+  const folder = { name, path, real_path, revision }
+  const ask = async (again: boolean): Promise<DescribedSkill | Fault> => {
     try {
-      const { description } = expect(await describer.ask(request, signal), 'described')
-      return 'skill' in description ? description.skill : description.fault
+      const { description } = expect(await describer.ask({ type: 'describe', folder }, signal), 'described')
+      if ('fault' in description) return description.fault
+      await cache.put(folder, description.skill, description.outside)
+      return description.skill
     } catch (error) {
       if (!(error instanceof DescriberFault)) throw error
       // What an earlier skill left behind in the thread (a timer, say) may be at fault: a fresh thread tells.
       if (error.suspect && !again) return await ask(true)
-      return { name: folder.name, path: folder.path, error: error.message }
+      return { name, path, error: error.message }
     }
   }
   return await ask(false)

@@ -6,7 +6,7 @@ import { firstLine, readText, SkillFault, textBytesMax } from './files.ts'
 /** The longest instructions, in characters. */
 export const instructionsMax = 262_144
 
-const check = compileCheck(ManifestFile, 'skill.toml')
+const check = compileCheck(ManifestFile, 'skill.toml', { checked: true })
 
 /** Reads and checks a `skill.toml`. @throws SkillFault with file, line and column, or the path within the file */
 export function readManifest (path: string): { manifest: ManifestFile, text: string } {

@@ -1,6 +1,6 @@
 import type { SkillDefinition } from '../../kernel/index.ts'
 
-/** The border between the main thread and the thread that reads skills: everything that crosses it is here. */
+/** The border between the main thread and the thread that describes skills: everything that crosses it is here. */
 
 /** What the thread is started with. */
 export interface DescriberData {
@@ -11,38 +11,31 @@ export interface DescriberData {
 }
 
 export type Request =
-  | { type: 'list', directory: string }
-  | { type: 'describe', folder: string }
+  | { type: 'describe', folder: Folder }
   | { type: 'prune' }
 
 export type Reply =
   | { type: 'ready' }
-  | { type: 'listed', listing: Listing }
   | { type: 'described', description: Description }
   | { type: 'pruned', removed: number }
 
-/** The folders of a directory that hold a skill. */
-export interface Listing {
-  folders: Folder[]
-  /** Folders without a skill in them. */
-  ignored: number
-  /** What is wrong with the directory or one of its entries. */
-  faults: Fault[]
-  /** Whether the directory is there at all. */
-  found: boolean
-}
-
+/** A folder that holds a skill. */
 export interface Folder {
   name: string
   path: string
   /** Without symbolic links. */
   real_path: string
+  /** Differs whenever a file in it does. */
+  revision: string
 }
 
 /** One clear line, and the file or folder it is about. */
 export interface Fault { name: string, path: string, error: string }
 
-/** What a folder holds; `trusted` is the main thread's to say, which ran nothing of it. */
+/** A skill as its folder tells it; `trusted` is the main thread's to say, which ran nothing of it. */
+export type DescribedSkill = Omit<SkillDefinition, 'trusted'>
+
+/** What a folder holds. `outside` are the files it was built from that its revision does not cover. */
 export type Description =
-  | { skill: Omit<SkillDefinition, 'trusted'>, ran_code: boolean }
+  | { skill: DescribedSkill, outside: string[], ran_code: boolean }
   | { fault: Fault, ran_code: boolean }

@@ -9,10 +9,10 @@ import type { ToolSource } from './tools.ts'
 /** The most text, in characters, that a module may say of its tools. */
 const descriptionMax = 4 * 1_048_576
 
-const check = compileCheck(ScriptFile, 'module')
+const check = compileCheck(ScriptFile, 'module', { checked: true })
 
-/** A module that can be imported, and what its default export says of itself. */
-export interface Script { module: string, file: ScriptFile, tools: ToolSource[] }
+/** A module that can be imported, what its default export says of itself, and the files it was built from where it was built. */
+export interface Script { module: string, file: ScriptFile, tools: ToolSource[], inputs: string[] }
 
 /**
  * Imports a script skill's module, building it first where Node can't import it as it stands, and reads its
@@ -21,7 +21,7 @@ export interface Script { module: string, file: ScriptFile, tools: ToolSource[] 
  */
 export async function readScript (path: string, revision: string, data: DescriberData): Promise<Script> {
   refuseUnlessSmall(path, moduleBytesMax)
-  const { module, exported } = await importModule(path, revision, data)
+  const { module, exported, inputs } = await importModule(path, revision, data)
   const name = basename(path)
   if (typeof exported !== 'object' || exported === null) throw new SkillFault(path, `${name} has no default export that is an object with tools`)
   const described = describe(path, exported)
@@ -30,20 +30,20 @@ export async function readScript (path: string, revision: string, data: Describe
   const file = described as ScriptFile // the check above is what makes it one
   const tools = Object.entries(file.tools).map(([name, { parameters = {}, ...tool }]) =>
     ({ ...tool, name, parameters: Object.entries(parameters).map(([name, parameter]) => ({ ...parameter, name })) }))
-  return { module, file, tools }
+  return { module, file, tools, inputs }
 }
 
-async function importModule (path: string, revision: string, data: DescriberData): Promise<{ module: string, exported: unknown }> {
+async function importModule (path: string, revision: string, data: DescriberData): Promise<{ module: string, exported: unknown, inputs: string[] }> {
   if (!path.endsWith('.ts')) {
     try {
-      return { module: path, exported: await importDefault(path) }
+      return { module: path, exported: await importDefault(path), inputs: [] }
     } catch (error) {
       if (!mayBuild(error)) throw new SkillFault(path, thrown(path, error), { cause: error })
     }
   }
-  const module = await buildModule(path, revision, data)
+  const { module, inputs } = await buildModule(path, revision, data)
   try {
-    return { module, exported: await importDefault(module) }
+    return { module, exported: await importDefault(module), inputs }
   } catch (error) {
     throw new SkillFault(path, thrown(path, error), { cause: error })
   }

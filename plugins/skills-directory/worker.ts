@@ -1,10 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { pruneCache } from './build.ts'
 import { describeSkill } from './describe.ts'
-import { listSkills } from './list.ts'
 import type { DescriberData, Reply, Request } from './protocol.ts'
 
-/** The thread that reads skills. One request at a time, one reply to each; it ends by being ended. */
+/** The thread that describes skills. One request at a time, one reply to each; it ends by being ended. */
 const port = parentPort
 if (port === null) throw new Error('this module is the entry of a worker thread')
 const data = workerData as DescriberData // only describer.ts starts it
@@ -20,7 +19,6 @@ async function reply (request: Request): Promise<void> {
 
 async function answer (request: Request): Promise<Reply> {
   switch (request.type) {
-    case 'list': return { type: 'listed', listing: listSkills(request.directory) }
     case 'describe': return { type: 'described', description: await describeSkill(request.folder, data) }
     case 'prune': return { type: 'pruned', removed: pruneCache(data.cache_dir) }
   }

@@ -19,8 +19,8 @@ export async function listPage (env: Environment, history: History, query: Execu
     if (from > bounds.last) throw new SkilletError('INVALID_PARAMETERS', 'cursor is none that this history gave', { cursor: query.cursor })
     top = from - 1
   }
-  const { skill_name, tool_name, status, created_from_ms, created_before_ms } = query
-  const isFiltered = [skill_name, tool_name, status, created_from_ms, created_before_ms].some(filter => filter !== undefined)
+  const { skill_name, tool_name, status, created_from_ms, created_before_ms, allows } = query
+  const isFiltered = [skill_name, tool_name, status, created_from_ms, created_before_ms, allows].some(filter => filter !== undefined)
   const { found, total } = isFiltered ? await scan(env, history, query, bounds, top) : slice(history, query, bounds, top)
   // One more than asked for tells whether there is a next page.
   const last = found.length > query.limit ? found[query.limit - 1] : undefined
@@ -83,14 +83,15 @@ interface Filter {
   verdicts: Uint8Array | undefined
 }
 
-function filterOf (history: History, { skill_name, tool_name, status, created_from_ms, created_before_ms }: ExecutionQuery): Filter {
+function filterOf (history: History, query: ExecutionQuery): Filter {
+  const { status, created_from_ms, created_before_ms } = query
   history.names.refresh()
   return {
     status: status === undefined ? 0 : statusNumbers[status],
     from_ms: created_from_ms ?? Number.NEGATIVE_INFINITY,
     before_ms: created_before_ms ?? Number.POSITIVE_INFINITY,
     isTimed: created_from_ms !== undefined || created_before_ms !== undefined,
-    verdicts: history.names.verdicts(skill_name, tool_name)
+    verdicts: history.names.verdicts(query)
   }
 }
 
@@ -110,6 +111,7 @@ function select ({ status, from_ms, before_ms, isTimed, verdicts }: Filter, { cr
 }
 
 /** For an execution whose names have no number: whether it passes the filter by name. */
-function isNamed (summary: ExecutionSummary | undefined, { skill_name, tool_name }: ExecutionQuery): boolean {
-  return summary !== undefined && (skill_name ?? summary.skill_name) === summary.skill_name && (tool_name ?? summary.tool_name) === summary.tool_name
+function isNamed (summary: ExecutionSummary | undefined, { skill_name, tool_name, allows }: ExecutionQuery): boolean {
+  return summary !== undefined && (skill_name ?? summary.skill_name) === summary.skill_name && (tool_name ?? summary.tool_name) === summary.tool_name &&
+    allows?.(summary.skill_name, summary.tool_name) !== false
 }

@@ -1,3 +1,4 @@
+import type { ExecutionQuery } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 
 /** Pairs of skill and tool that get a number. Executions of further ones are numbered 0: filters read their rows. */
@@ -41,12 +42,12 @@ export class Names {
   }
 
   /** By number: whether it passes a filter; undefined when there is no filter by name. */
-  verdicts (skill_name: string | undefined, tool_name: string | undefined): Uint8Array | undefined {
-    if (skill_name === undefined && tool_name === undefined) return undefined
+  verdicts ({ skill_name, tool_name, allows }: Pick<ExecutionQuery, 'skill_name' | 'tool_name' | 'allows'>): Uint8Array | undefined {
+    if (skill_name === undefined && tool_name === undefined && allows === undefined) return undefined
     const verdicts = new Uint8Array(2 ** 16)
     verdicts[0] = nameVerdict.look
     this.#pairs.forEach(([skill, tool], index) => {
-      if ((skill_name === undefined || skill === skill_name) && (tool_name === undefined || tool === tool_name)) verdicts[index + 1] = nameVerdict.yes
+      if ((skill_name ?? skill) === skill && (tool_name ?? tool) === tool && allows?.(skill, tool) !== false) verdicts[index + 1] = nameVerdict.yes
     })
     return verdicts
   }

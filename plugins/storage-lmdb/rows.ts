@@ -30,7 +30,7 @@ export function readSummary (row: string): ExecutionSummary {
 /** The record in a row; undefined when it stands in `details`. */
 export function readRow (row: string): StoredExecution | undefined {
   const parsed = JSON.parse(row) as Row // written by `textsOf`
-  return 'summary' in parsed ? undefined : parsed
+  return 'summary' in parsed ? undefined : completed(parsed)
 }
 
 /** What pruning needs of a row. */
@@ -42,7 +42,12 @@ export function readOldest (row: string): { id: string, created_ms: number, unfi
 }
 
 export function readDetails (text: string): StoredExecution {
-  return JSON.parse(text) as StoredExecution // written by `textsOf`
+  return completed(JSON.parse(text) as StoredExecution) // written by `textsOf`
+}
+
+/** Records of before there were named keys lack `key`. */
+function completed ({ execution, owner }: StoredExecution): StoredExecution {
+  return { execution: { ...execution, key: execution.key ?? null }, owner }
 }
 
 function summaryOf ({ id, skill_name, tool_name, status, created_at, duration_ms }: ExecutionSummary): ExecutionSummary {

@@ -177,14 +177,15 @@ export class MemoryStorage implements Storage {
 }
 
 /** Undefined when the query filters nothing. */
-function matcher ({ skill_name, tool_name, status, created_from_ms, created_before_ms }: ExecutionQuery): ((entry: Entry) => boolean) | undefined {
-  if ([skill_name, tool_name, status, created_from_ms, created_before_ms].every(filter => filter === undefined)) return undefined
+function matcher ({ skill_name, tool_name, status, created_from_ms, created_before_ms, allows }: ExecutionQuery): ((entry: Entry) => boolean) | undefined {
+  if ([skill_name, tool_name, status, created_from_ms, created_before_ms, allows].every(filter => filter === undefined)) return undefined
   return ({ summary, created_ms }) =>
     (skill_name === undefined || summary.skill_name === skill_name) &&
     (tool_name === undefined || summary.tool_name === tool_name) &&
     (status === undefined || summary.status === status) &&
     (created_from_ms === undefined || created_ms >= created_from_ms) &&
-    (created_before_ms === undefined || created_ms < created_before_ms)
+    (created_before_ms === undefined || created_ms < created_before_ms) &&
+    (allows === undefined || allows(summary.skill_name, summary.tool_name))
 }
 
 function isSame (a: Owner, b: Owner): boolean {

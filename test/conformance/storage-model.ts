@@ -23,7 +23,8 @@ const query: fc.Arbitrary<ExecutionQuery> = fc.record({
   tool_name: name,
   status: fc.constantFrom(...EXECUTION_STATUSES),
   created_from_ms: second.map(at => base_ms + at * 1000),
-  created_before_ms: second.map(at => base_ms + at * 1000)
+  created_before_ms: second.map(at => base_ms + at * 1000),
+  allows: fc.constantFrom((skill: string) => skill === 'git', (skill: string, tool: string) => skill === 'a' || tool === 'ab')
 }, { requiredKeys: ['limit', 'offset'] })
 
 const command: fc.Arbitrary<Command> = fc.oneof(
@@ -102,7 +103,8 @@ async function walk (storage: Storage, model: readonly StoredExecution[], query:
 
 function matches ({ execution }: StoredExecution, query: ExecutionQuery): boolean {
   const at_ms = Date.parse(execution.created_at)
-  return (query.skill_name ?? execution.skill_name) === execution.skill_name &&
+  return query.allows?.(execution.skill_name, execution.tool_name) !== false &&
+    (query.skill_name ?? execution.skill_name) === execution.skill_name &&
     (query.tool_name ?? execution.tool_name) === execution.tool_name &&
     (query.status ?? execution.status) === execution.status &&
     at_ms >= (query.created_from_ms ?? at_ms) && at_ms < (query.created_before_ms ?? Number.POSITIVE_INFINITY)

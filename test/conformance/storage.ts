@@ -178,6 +178,8 @@ function testFilters (define: Define): void {
     t.equal(await count({ skill_name: 'skill-1' }), 133)
     t.equal(await count({ tool_name: 'tool-4' }), 80)
     t.equal(await count({ skill_name: 'skill-0', tool_name: 'tool-0' }), 27)
+    t.equal(await count({ allows: (skill, tool) => skill === 'skill-0' && tool === 'tool-0' }), 27, 'the rights of a key')
+    t.equal(await count({ skill_name: 'skill-0', allows: (_skill, tool) => tool === 'tool-0' }), 27)
     t.equal(await count({ status: 'running' }), 100)
     t.equal(await count({ status: 'queued' }), 0)
     t.equal(await count({ created_from_ms: base_ms + 100_000 }), 300)

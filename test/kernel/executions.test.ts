@@ -45,7 +45,7 @@ t.test('a success is answered and recorded, with every transition on the bus in 
   const record = await kernel.gateway.invoke(getExecution, { id }, call())
   t.match(record, {
     id, skill_name: 'subject', tool_name: 'echo', runtime: 'inline', status: 'success', parameters: { text: 'hé' }, output: 'hé', output_truncated: false,
-    error: null, transport: 'cli', isolation: 'none', transitions: [{ status: 'queued' }, { status: 'running' }, { status: 'success' }]
+    error: null, transport: 'cli', isolation: 'none', key: null, transitions: [{ status: 'queued' }, { status: 'running' }, { status: 'success' }]
   })
   t.ok(record.created_at <= String(record.started_at) && String(record.started_at) <= String(record.finished_at))
   t.match(await kernel.gateway.invoke(listExecutions, {}, call()), { total: 1, executions: [{ id, status: 'success' }] })
@@ -142,7 +142,7 @@ const at = new Date().toISOString() // the history is pruned by age
 const unfinished = (id: string): Execution => ({
   id, skill_name: 'subject', tool_name: 'hang', status: 'running', created_at: at, duration_ms: 0, runtime: 'inline',
   started_at: at, finished_at: null, parameters: {}, output: '', output_truncated: false, error: null,
-  transitions: [{ status: 'queued', at }, { status: 'running', at }], transport: 'http', isolation: 'none'
+  transitions: [{ status: 'queued', at }, { status: 'running', at }], transport: 'http', isolation: 'none', key: null
 })
 
 t.test('what a dead process left is interrupted, what a living one runs is not, and is cancelled through its owner', async t => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -112,6 +112,7 @@ export default defineSkill({ description: 'Typed', tools: { twice: { description
     t.not(changed.revision, named(loaded, 'typed').revision)
     const old = new Date(Date.now() - 365 * 24 * 60 * 60 * 1000)
     utimesSync(named(loaded, 'typed').module ?? '', old, old)
+    write(skills, { 'plain/skill.js': script('return 2') })
     await source.load(never)
     t.notOk(existsSync(named(loaded, 'typed').module ?? ''), 'one long unused is removed')
     t.ok(existsSync(changed.module ?? ''))
@@ -247,6 +248,40 @@ t.test('skills under the user\'s configuration directory are found; those in tru
   process.env['XDG_CONFIG_HOME'] = join(home, 'config')
   const loaded = await opened.service.load(never)
   t.same(loaded.skills.map(({ name, trusted }) => [name, trusted]), [['mine', false], ['linked', true], ['really', false]])
+})
+
+t.test('what was described is known until the folder, or what it is built from, changes', async t => {
+  const skills = directory(t, {
+    'package.json': '{"type": "module"}',
+    'counted/skill.js': script('', 'import { appendFileSync } from "node:fs"\nappendFileSync(new URL("../count", import.meta.url), "x")'),
+    'built/skill.ts': `import { text } from '../shared.ts'\nexport default { description: text, tools: { go: { description: 'Go', run () {} } } }\n`,
+    'shared.ts': 'export const text: string = "One"\n',
+    'broken/skill.toml': 'broken'
+  })
+  const described = (): number => statSync(join(skills, 'count')).size
+  const { source, data_dir } = await open(t, [skills])
+  const first = await source.load(never)
+  t.equal(described(), 1)
+  const again = await source.load(never)
+  t.same(again, first)
+  t.equal(described(), 1, 'nothing of it ran')
+
+  for (const name of readdirSync(join(data_dir, 'cache/skills'))) truncateSync(join(data_dir, 'cache/skills', name), 10)
+  t.same(await source.load(never), first, 'a damaged cache does no harm')
+  t.equal(described(), 2)
+  t.same(await source.load(never), first)
+  t.equal(described(), 2)
+
+  write(skills, { 'shared.ts': 'export const text: string = "Another"\n' })
+  t.equal(named(await source.load(never), 'built').description, 'Another', 'a file outside its folder')
+  rmSync(named(first, 'built').module ?? '', { force: true })
+  rmSync(named(await source.load(never), 'built').module ?? '')
+  t.ok(existsSync(named(await source.load(never), 'built').module ?? ''), 'a built module that has gone is built again')
+  t.equal(described(), 2)
+
+  write(skills, { 'counted/skill.toml': 'description = "From the manifest"\n' })
+  t.equal(named(await source.load(never), 'counted').description, 'From the manifest')
+  t.equal(described(), 3)
 })
 
 t.test('loading again gives what is there then', async t => {

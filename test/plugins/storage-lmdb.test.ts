@@ -73,7 +73,7 @@ t.test('filters hold past the greatest number of names', async t => {
   const names = new Names(env, 2)
   const numbers = await env.transact(() => [['a', 'x'], ['b', 'x'], ['c', 'x'], ['a', 'x']].map(([skill = '', tool = '']) => names.numberOf(skill, tool)))
   t.strictSame(numbers, [1, 2, 0, 1])
-  t.strictSame([...names.verdicts('a', undefined) ?? []].slice(0, 4), [2, 1, 0, 0], 'number 0 is looked up, and so is not missed')
+  t.strictSame([...names.verdicts({ skill_name: 'a' }) ?? []].slice(0, 4), [2, 1, 0, 0], 'number 0 is looked up, and so is not missed')
   await t.rejects(env.transact(() => {
     env.names.putSync(3, '["lost","tool"]')
     throw new Error('undone')

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 /** The Node that runs the built program: continuous integration names others. */
 export const node = process.env['SKILLET_TEST_NODE'] ?? process.execPath
-export const program = fileURLToPath(new URL('../../plugins/main.js', import.meta.url))
+export const program = fileURLToPath(new URL('../../program/main.js', import.meta.url))
 
 /** A home of its own for a program under test: no configuration, data or skills of the person who runs the tests. */
 export interface Home {
@@ -22,6 +22,7 @@ export async function makeHome (): Promise<Home> {
   const folder = await mkdtemp(join(tmpdir(), 'skillet-e2e-'))
   const env: NodeJS.ProcessEnv = { ...process.env, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data') }
   for (const name of Object.keys(env)) if (name.startsWith('SKILLET_') || name.startsWith('TAP') || name === 'NODE_OPTIONS' || name === 'SERVICE_API_KEY') delete env[name]
+  Object.assign(env, { SKILLET_SERVER_RATE_LIMIT_PER_MINUTE: '0', SKILLET_SERVER_RATE_LIMIT_PER_HOUR: '0' }) // tests and benchmarks ask more often
   return { folder, data_dir: join(folder, 'data', 'skillet'), skills: join(folder, 'config', 'skillet', 'skills'), env, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 

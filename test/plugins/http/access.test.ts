@@ -108,7 +108,8 @@ t.test('what is refused at start', async t => {
   }
   await refused({ host: '0.0.0.0' }, /0\.0\.0\.0 is reachable from other machines: set server\.auth_required/)
   await refused({ host: '::' }, /reachable from other machines/)
-  await refused({ auth_required: true }, /SERVICE_API_KEY/)
+  await refused({ auth_required: true }, /skillet key create NAME.*SERVICE_API_KEY/)
+  await refused({ trusted_proxies: ['10.0.0.0/8', 'proxy'] }, /"proxy" is neither an address nor a range/)
   await refused({ cors_origins: ['*'] }, /"\*" only with server\.auth_required/)
   await refused({ allowed_hosts: ['a b'] }, /"a b" is not a host name/)
   const open = await openServer({ engine: 'node', server: { host: '0.0.0.0', allow_insecure: true } })

@@ -28,6 +28,8 @@ export interface ServerOptions {
   config?: JsonObject
   tools?: Record<string, InlineTool>
   plugins?: AnyPlugin[]
+  /** The key to read the description with; that of SERVICE_API_KEY where absent. */
+  key?: string
 }
 
 /** A running server over a real kernel, and what to talk to it with. */
@@ -83,7 +85,7 @@ const search = definePlugin({
   })
 })
 
-export async function openServer ({ engine, server = {}, config: sections = {}, tools = {}, plugins = [] }: ServerOptions): Promise<TestServer> {
+export async function openServer ({ engine, server = {}, config: sections = {}, tools = {}, plugins = [], key = process.env['SERVICE_API_KEY'] ?? '' }: ServerOptions): Promise<TestServer> {
   const data_dir = await mkdtemp(join(tmpdir(), 'skillet-http-'))
   const logged: TestServer['logged'] = []
   let transport: HttpTransport | undefined
@@ -92,7 +94,7 @@ export async function openServer ({ engine, server = {}, config: sections = {}, 
     async setup (context, options) { return transport = await http.setup(context, options) as HttpTransport } // what its setup says it returns
   }
   const all = { ...demoTools, ...tools }
-  const config = completeConfig({ ...sections, plugin: { http: { engine } }, server: { port: 0, ...server } })
+  const config = completeConfig({ ...sections, plugin: { http: { engine } }, server: { port: 0, rate_limit_per_minute: 0, rate_limit_per_hour: 0, failed_auth_limit_per_minute: 0, ...server } })
   const inline = inlineExecutor({ tools: Object.fromEntries(Object.entries(all).map(([name, tool]) => [`demo:${name}`, tool])) })
   const kernel = await createKernel({
     config, log: recorder(logged), version, data_dir, plugins: [storage, search, inline, skillSource({ skills: [demoSkill(Object.keys(all))], quarantined: [] }), ...plugins, opened]
@@ -102,7 +104,7 @@ export async function openServer ({ engine, server = {}, config: sections = {}, 
   })
   if (transport === undefined) throw new Error('the transport did not start')
   const port = Number(new URL(transport.url).port)
-  const check = await describedReplies(port, config.server.auth_required)
+  const check = await describedReplies(port, config.server.auth_required ? key : undefined)
   const wire = (): Promise<Wire> => Wire.open(port)
   const ask: TestServer['ask'] = async (method, path, { headers = {}, body } = {}) => {
     const connection = await wire()
@@ -145,10 +147,9 @@ export function eachEngine (t: Test, name: string, options: Omit<ServerOptions, 
 interface Described { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> }
 
 /** Compiles the description that the server gives of itself to a check of its replies. */
-async function describedReplies (port: number, auth_required: boolean): Promise<TestServer['check']> {
+async function describedReplies (port: number, key: string | undefined): Promise<TestServer['check']> {
   const connection = await Wire.open(port)
-  const key = auth_required ? { 'X-API-Key': process.env['SERVICE_API_KEY'] ?? '' } : {}
-  const answer = await connection.write(requestOf('GET', '/api/openapi.json', { Host: 'localhost', ...key })).read()
+  const answer = await connection.write(requestOf('GET', '/api/openapi.json', { Host: 'localhost', ...(key !== undefined && { 'X-API-Key': key }) })).read()
   connection.destroy()
   const document = answer.json as unknown as Described
   const ajv = new Ajv2020({ strict: false, allErrors: true })

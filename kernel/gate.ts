@@ -1,0 +1,94 @@
+import type { Access, Allows } from './access.ts'
+import { Catalog } from './catalog.ts'
+import { SkilletError } from './errors.ts'
+import { executionNotFound } from './executions.ts'
+import type { SkillDefinition } from './manifest.ts'
+import type { Operation, Services } from './operation.ts'
+
+/**
+ * Narrows services to the rights of a call: once, for all operations and transports. Handlers know nothing of rights,
+ * and see only the skills, tools and executions that the caller may.
+ */
+export class Gate {
+  readonly #services: Services
+  /** Per set of rights: one that is changed or revoked takes its entry with it. */
+  readonly #narrowed = new WeakMap<Access, Services>()
+
+  constructor (services: Services) {
+    this.#services = services
+  }
+
+  /** @throws SkilletError FORBIDDEN when the rights do not cover the operation */
+  enter ({ effect, name }: Pick<Operation, 'effect' | 'name'>, access: Access | undefined): Services {
+    if (access === undefined) return this.#services
+    const scope = effect === 'read' ? 'read' : 'execute'
+    if (!access.scopes.has(scope)) {
+      throw new SkilletError('FORBIDDEN', `The key "${access.key}" lacks the scope "${scope}", which ${name} needs`, { key: access.key, scope })
+    }
+    if (access.allows === undefined) return this.#services
+    let narrowed = this.#narrowed.get(access)
+    if (narrowed === undefined) this.#narrowed.set(access, narrowed = narrow(this.#services, access.key, access.allows))
+    return narrowed
+  }
+}
+
+function narrow (services: Services, key: string, allows: Allows): Services {
+  const { catalog, search, storage, executions } = services
+  const get: Services['storage']['get'] = async id => {
+    const stored = await storage.get(id)
+    return stored !== undefined && allows(stored.execution.skill_name, stored.execution.tool_name) ? stored : undefined
+  }
+  const own = narrowCatalog(catalog, key, allows)
+  return Object.freeze({
+    ...services,
+    catalog: own,
+    search: {
+      // Asks for all: what others may see can stand before the first that this one may.
+      async search (query: string, top_k: number, signal: AbortSignal) {
+        const tools = catalog.skills.reduce((sum, skill) => sum + skill.tools.length, 0)
+        const { mode, results } = await search.search(query, Math.max(tools, top_k), signal)
+        return { mode, results: results.filter(({ skill_name, tool_name }) => allows(skill_name, tool_name)).slice(0, top_k) }
+      }
+    },
+    storage: { get, list: query => storage.list({ ...query, allows }) },
+    executions: {
+      run: (job, signal, accepted) => executions.run(job, signal, accepted),
+      async cancel (id, signal) {
+        if (await get(id) === undefined) throw executionNotFound(id)
+        return await executions.cancel(id, signal)
+      }
+    }
+  } satisfies Services)
+}
+
+/** A name outside the rights is FORBIDDEN whether it exists or not, so that the answer tells nothing of others' skills. */
+function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows): Services['catalog'] {
+  const own = new Catalog()
+  let of: readonly SkillDefinition[] | undefined
+  const present = (): Catalog => {
+    const { skills } = whole
+    if (skills === of) return own
+    of = skills // another list only after a reload
+    own.replace([{
+      skills: skills.map(skill => ({ ...skill, tools: skill.tools.filter(tool => allows(skill.name, tool.name)) })).filter(({ tools }) => tools.length > 0),
+      quarantined: []
+    }])
+    return own
+  }
+  return {
+    get skills () { return present().skills },
+    get size () { return present().size },
+    quarantined: [], // names and paths of broken skills are the operator's
+    skill (name) {
+      if (!allows(name)) throw new SkilletError('FORBIDDEN', `The key "${key}" has no right to a skill "${name}"`, { key, skill: name })
+      return present().skill(name)
+    },
+    tool (skill_name, tool_name) {
+      if (!allows(skill_name, tool_name)) {
+        throw new SkilletError('FORBIDDEN', `The key "${key}" has no right to ${skill_name}:${tool_name}`, { key, skill: skill_name, tool: tool_name })
+      }
+      return present().tool(skill_name, tool_name)
+    },
+    check: (skill, tool, parameters) => { whole.check(skill, tool, parameters) }
+  }
+}

@@ -1,0 +1,29 @@
+import { unwatchFile, watchFile } from 'node:fs'
+import { messageOf, readKeys, type Logger } from '../../kernel/index.ts'
+import type { Keys } from './keys.ts'
+
+/** How often the file is looked at, in milliseconds: a key that was revoked works no longer than that. */
+const look_ms = 1_000
+
+/**
+ * Takes the named keys over from the configuration file whenever it changes; a broken file leaves those that are.
+ * The file is looked at, rather than watched for events: it is replaced by renaming, and neither it nor its folder
+ * need exist when the server starts.
+ * @returns what stops it
+ */
+export function watchKeys (path: string, keys: Keys, log: Logger): () => void {
+  const load = (): void => {
+    try {
+      keys.replace(readKeys(path))
+    } catch (error) {
+      log.error({ path, error: messageOf(error).split('\n')[0] }, 'the API keys could not be read; those known stay in force')
+    }
+  }
+  const changed = (): void => {
+    load()
+    log.info({ path, keys: keys.size }, 'the configuration file changed; its API keys were read')
+  }
+  watchFile(path, { interval: look_ms, persistent: false }, changed)
+  load() // it may have changed since the configuration was read
+  return () => { unwatchFile(path, changed) }
+}

@@ -1,0 +1,58 @@
+import { accessOf, defaultKeyName, hashKey, SCOPES, type Access, type KeySettings } from '../../kernel/index.ts'
+import { headerOf, type HeaderBlock } from './server.ts'
+
+/** Who has a key. */
+export interface KeyHolder {
+  readonly access: Access
+  /** Its own limits, where it has them. */
+  readonly limits: Pick<KeySettings, 'rate_limit_per_minute' | 'rate_limit_per_hour'>
+}
+
+/** Why a request has no holder: it sent no key, or one that is not valid. */
+export type NoKey = 'missing' | 'wrong'
+
+/** The keys of the server, which may change while it runs. */
+export class Keys {
+  readonly #default: readonly [hash: string, holder: KeyHolder] | undefined
+  /** By name, with what it was made from: a key that did not change keeps its holder. */
+  #named = new Map<string, { text: string, hash: string, holder: KeyHolder }>()
+  /**
+   * By hash. A lookup takes a time that tells something of the digests compared, and of a digest nothing can be
+   * told of a key that is not known already.
+   */
+  #byHash = new Map<string, KeyHolder>()
+
+  /** @param defaultKey SERVICE_API_KEY: the key named `default`, which may do everything. @throws Error when no header can carry it */
+  constructor (defaultKey: string | undefined) {
+    if (defaultKey === undefined || defaultKey === '') return
+    if (!/^[\x21-\x7e]+$/.test(defaultKey)) throw new Error('SERVICE_API_KEY holds characters that no header can carry; use printable ASCII without spaces')
+    this.#default = [hashKey(defaultKey), { access: accessOf(defaultKeyName, { scopes: [...SCOPES], skills: [] }), limits: {} }]
+    this.replace({})
+  }
+
+  get size (): number {
+    return this.#byHash.size
+  }
+
+  /** From now on these are the named keys. */
+  replace (keys: Readonly<Record<string, KeySettings>>): void {
+    const named = new Map<string, { text: string, hash: string, holder: KeyHolder }>()
+    for (const [name, settings] of Object.entries(keys)) {
+      const text = JSON.stringify(settings)
+      const known = this.#named.get(name)
+      named.set(name, known?.text === text ? known : { text, hash: settings.hash, holder: { access: accessOf(name, settings), limits: settings } })
+    }
+    this.#named = named
+    this.#byHash = new Map([...[...named.values()].map(({ hash, holder }) => [hash, holder] as const), ...(this.#default === undefined ? [] : [this.#default])])
+  }
+
+  /** Who sent a request. Two different keys are none: nobody can say which was meant. */
+  holderOf (headers: HeaderBlock): KeyHolder | NoKey {
+    const authorization = headerOf(headers, 'authorization')
+    const bearer = authorization === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization)?.[1]
+    const apiKey = headerOf(headers, 'x-api-key')
+    if (bearer === undefined && apiKey === undefined) return authorization === undefined ? 'missing' : 'wrong'
+    if (bearer !== undefined && apiKey !== undefined && bearer !== apiKey) return 'wrong'
+    return this.#byHash.get(hashKey(bearer ?? apiKey ?? '')) ?? 'wrong'
+  }
+}
