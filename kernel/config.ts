@@ -33,7 +33,9 @@ export const Config = Type.Object({
     failed_auth_limit_per_minute: Type.Integer({ default: 30, minimum: 0, description: 'Requests with a wrong API key per minute of an address; 0: no limit' }),
     trusted_proxies: list('Addresses or ranges (CIDR) of proxies whose X-Forwarded-For is believed'),
     keys: KeyTable,
-    body_bytes_max: Type.Integer({ default: mebibyte, minimum: 1024, maximum: 64 * mebibyte, description: 'Largest request body, in bytes' })
+    body_bytes_max: Type.Integer({ default: mebibyte, minimum: 1024, maximum: 64 * mebibyte, description: 'Largest request body, in bytes' }),
+    bodies_bytes_max: Type.Integer({ default: 64 * mebibyte, minimum: 1024, description: 'Bytes of request bodies held at once, those of running calls included; beyond it requests are refused' }),
+    body_timeout_ms: Type.Integer({ default: 30_000, minimum: 100, maximum: 600_000, description: 'How long a request body may take to arrive, in milliseconds' })
   }),
   storage: section('The history of executions', {
     durability: Type.Enum(['committed', 'deferred'], { default: 'committed', description: '"committed" answers after the history is on disk; "deferred" before, and can lose the last milliseconds in a crash' }),

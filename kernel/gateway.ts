@@ -1,11 +1,16 @@
 import type { Static, TObject } from 'typebox'
 import type { Bus } from './bus.ts'
+import type { Storage } from './contracts.ts'
 import { SkilletError } from './errors.ts'
 import { Gate } from './gate.ts'
+import { thisProcess } from './owner.ts'
 import type { Call, Operation, Services } from './operation.ts'
 import { operations } from './operations/index.ts'
 import { compileCheck, type Check } from './validation.ts'
 import type { Version } from './version.ts'
+
+/** How long a probe may take, and how long its answer holds, in milliseconds. */
+const probe_ms = { timeout: 2_000, cached: 1_000 }
 
 /** What transports see of the kernel: the operations, and one way to call them. */
 export interface Gateway {
@@ -17,9 +22,11 @@ export interface Gateway {
    * @throws SkilletError, always
    */
   invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>>
+  /** Whether the storage commits, by a real write: one at a time, and at most one a second, however often it is asked. */
+  writes (): Promise<boolean>
 }
 
-export function createGateway (services: Services, bus: Bus): Gateway {
+export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, bus: Bus): Gateway {
   const gate = new Gate(services)
   const checks = new Map<TObject, Check>()
   const checkOf = (schema: TObject): Check => {
@@ -27,8 +34,14 @@ export function createGateway (services: Services, bus: Bus): Gateway {
     if (check === undefined) checks.set(schema, check = compileCheck(schema, '', { checked: true }))
     return check
   }
+  const writes = cached(async () => {
+    const { storage } = services
+    // A role that nobody holds for long: whoever asks takes it over.
+    await within(storage.claim('probe', { owner: thisProcess(), note: '' }, () => false), probe_ms.timeout)
+  })
   return {
     operations,
+    writes,
     version: services.version,
     bus,
     async invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>> {
@@ -41,5 +54,23 @@ export function createGateway (services: Services, bus: Bus): Gateway {
         throw SkilletError.from(error)
       }
     }
+  }
+}
+
+/** Whether a probe succeeds; asked anew when the last answer is old, and by one at a time. */
+function cached (probe: () => Promise<void>): () => Promise<boolean> {
+  let answer: Promise<boolean> | undefined
+  return () => answer ??= probe().then(() => true, () => false).finally(() => {
+    setTimeout(() => { answer = undefined }, probe_ms.cached).unref()
+  })
+}
+
+async function within (work: Promise<unknown>, timeout_ms: number): Promise<void> {
+  let timer
+  const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => { reject(new Error('too late')) }, timeout_ms) })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -5,10 +5,15 @@ export const jsonDepthMax = 64
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** Only a text in which one of these stands can hold what `faultOf` looks for: most are never walked. */
+const suspicious = /__proto__|\\u005|\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{200}/
+
 /**
- * Reads one JSON value out of untrusted bytes.
+ * Reads one JSON value out of untrusted bytes. Of a key that is there twice, the last one counts, as in JSON.parse: no
+ * other program reads the text. `constructor` is a key like any other.
  * @throws SkilletError INVALID_PARAMETERS, saying what is wrong and where: invalid UTF-8, a byte order mark, nesting
- * past `jsonDepthMax`, broken JSON or anything after it, a key named `__proto__`
+ * past `jsonDepthMax`, broken JSON or anything after it, a key named `__proto__`, a number or a text that could not be
+ * passed on as it is: one beyond all doubles, or one with half of a surrogate pair
  */
 export function decodeJson (bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw invalid('body is empty; send a JSON object')
@@ -27,8 +32,8 @@ export function decodeJson (bytes: Uint8Array): unknown {
   } catch (error) {
     throw invalid(`body is not valid JSON: ${error instanceof SyntaxError ? withoutQuote(error.message) : 'syntax error'}`)
   }
-  // Only a text that spells the key, or can escape it, is walked.
-  if ((text.includes('__proto__') || text.includes('\\u005')) && hasProtoKey(value)) throw invalid('body has a key "__proto__", which is not allowed')
+  const fault = suspicious.test(text) ? faultOf(value) : undefined
+  if (fault !== undefined) throw invalid(`body ${fault}`)
   return value
 }
 
@@ -59,8 +64,15 @@ function depthOf (bytes: Uint8Array): number {
   return deepest
 }
 
-function hasProtoKey (value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (Object.hasOwn(value, '__proto__')) return true
-  return Object.values(value).some(hasProtoKey)
+/** What is wrong inside a value; it nests no deeper than `jsonDepthMax`. */
+function faultOf (value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'has a number that is too large'
+  if (typeof value === 'string') return /\p{Surrogate}/u.test(value) ? 'has a text with half of a surrogate pair' : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  if (Object.hasOwn(value, '__proto__')) return 'has a key "__proto__", which is not allowed'
+  for (const [key, inner] of Object.entries(value)) {
+    const fault = faultOf(key) ?? faultOf(inner)
+    if (fault !== undefined) return fault
+  }
+  return undefined
 }

@@ -7,7 +7,6 @@ import { messageOf } from './errors.ts'
 import { Executions } from './executions.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
-import type { Services } from './operation.ts'
 import { isAlive, thisProcess } from './owner.ts'
 import type { PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
@@ -82,7 +81,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     const sweep = setInterval(() => { executions.recover().catch((error: unknown) => { log.warn({ error: messageOf(error) }, 'the history could not be swept') }) }, recover_ms).unref()
     scope.defer(() => { clearInterval(sweep) })
 
-    const services: Services = Object.freeze({
+    const services = Object.freeze({
       config, version, catalog, executions, storage, search,
       plugins: plugin_states,
       uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)

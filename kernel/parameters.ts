@@ -20,7 +20,7 @@ export function compileInputSchema (parameters: readonly ParameterDescriptor[]):
 }
 
 /** Keywords whose value is data, in which nothing is a schema. */
-const dataKeywords = new Set(['default', 'const', 'enum', 'examples', 'required', 'description', 'title'])
+export const dataKeywords: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples', 'required', 'description', 'title'])
 
 /** Adds the bounds without which checking a value could take longer than its size warrants. */
 function bound (schema: unknown): unknown {

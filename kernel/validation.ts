@@ -2,14 +2,20 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats'
 import { RE2JS } from 're2js'
 import { didYouMean } from './nearest.ts'
+import { dataKeywords } from './parameters.ts'
 import type { JsonObject } from './schemas.ts'
+
+/** The longest pattern, in characters: what it costs to compile and to match grows with it. */
+export const patternMax = 2_048
 
 /**
  * Patterns come from manifests and meet strings from requests: RE2 matches in linear time, where a backtracking
- * engine can be made to hang. compileInputSchema bounds the strings.
+ * engine can be made to hang. compileInputSchema bounds the strings; RE2 itself, how often a pattern repeats (1,000 times
+ * in all).
  */
 const linearTime = Object.assign(
   (pattern: string, _flags: string) => {
+    if (pattern.length > patternMax) throw new Error(`a pattern is longer than ${patternMax} characters`)
     const compiled = RE2JS.compile(pattern)
     return {
       test: (subject: string): boolean => compiled.matcher(subject).find(),
@@ -54,9 +60,36 @@ let strict: Ajv2020 | undefined
  */
 export function compileCheck (schema: object, root: string, { checked = false }: { checked?: boolean } = {}): Check {
   const ajv = checked ? lenient ??= createAjv(false) : strict ??= createAjv(true)
-  const validate: ValidateFunction = ajv.compile(schema)
-  ajv.removeSchema(schema) // it would be held for ever, and skills are loaded again and again
+  const bounded = withSafeIntegers(schema)
+  const validate: ValidateFunction = ajv.compile(bounded)
+  ajv.removeSchema(bounded) // it would be held for ever, and skills are loaded again and again
   return value => validate(value) ? undefined : explain(validate.errors ?? [], root)
+}
+
+/** Keywords whose keys are names, whatever they spell. */
+const namedSchemas = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
+/**
+ * A copy in which integers end where doubles can't tell them apart: 9007199254740993 would reach a tool as another.
+ * The bounds go without saying, so the schemas that are shown don't have them.
+ */
+function withSafeIntegers (schema: object): object {
+  const copy: JsonObject = {}
+  for (const [key, value] of Object.entries(schema)) {
+    if (namedSchemas.has(key) && typeof value === 'object' && value !== null) copy[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, safe(one)]))
+    else copy[key] = dataKeywords.has(key) ? value : safe(value)
+  }
+  const types = new Set<unknown>([copy['type']].flat())
+  if (types.has('integer') && !types.has('number')) {
+    copy['minimum'] ??= Number.MIN_SAFE_INTEGER
+    copy['maximum'] ??= Number.MAX_SAFE_INTEGER
+  }
+  return copy
+}
+
+function safe (value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(safe)
+  return typeof value === 'object' && value !== null ? withSafeIntegers(value) : value
 }
 
 /** One sentence for the first error: where, what, and the nearest name for a mistaken one. */

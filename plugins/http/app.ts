@@ -1,13 +1,14 @@
 import { health, messageOf, SkilletError, type Call, type Config, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
+import { Bodies, BodyCut, tooLarge } from './bodies.ts'
 import { unchecked, type Admission, type Door } from './door.ts'
-import { checkFraming, type Framing } from './framing.ts'
+import { checkFraming, unframed, type Framing } from './framing.ts'
 import type { OwnHosts } from './hosts.ts'
 import { checkMediaType, placementOf, readBody, readUrl, type Placement } from './input.ts'
 import { corsHeaders, preflightHeaders, type Origins } from './origins.ts'
 import { Replies } from './replies.ts'
 import { Router, type Match } from './router.ts'
 import { compileSerializer } from './serialize.ts'
-import { ClientGone, headerOf, tooLarge, type Close, type Exchange } from './server.ts'
+import { ClientGone, headerOf, type Close, type Exchange } from './server.ts'
 
 /** A request that was let in, and what its reply needs. */
 export interface Turn {
@@ -43,11 +44,14 @@ export class App {
   readonly router = new Router<Target>()
   readonly replies: Replies
   readonly #it: AppOptions
+  readonly #bodies: Bodies
   readonly #debug: boolean
   #quiescing = false
 
   constructor (options: AppOptions) {
     this.#it = options
+    const { body_bytes_max, bodies_bytes_max, body_timeout_ms } = options.config.server
+    this.#bodies = new Bodies({ bytesMax: body_bytes_max, bytesHeldMax: Math.max(bodies_bytes_max, body_bytes_max), timeout_ms: body_timeout_ms })
     this.#debug = options.config.log_level === 'debug'
     this.replies = new Replies(options.gateway.version)
     for (const operation of options.gateway.operations) this.#addOperation(operation)
@@ -62,25 +66,26 @@ export class App {
   /** Answers a request. Never throws. */
   readonly handle = (exchange: Exchange): void => {
     if (this.#debug) this.#it.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
-    let turn: Turn = { exchange, framing: { length: 0, malformed: false }, cors: undefined, admission: unchecked }
+    let turn: Turn = { exchange, framing: unframed, cors: undefined, admission: unchecked }
     try {
-      const framing = checkFraming(exchange.headers)
+      const framing = checkFraming(exchange)
       const match = this.router.find(exchange.path)
       const admission = match?.route.targets.get('GET')?.access === 'probe' ? unchecked : this.#it.door.admit(exchange)
       turn = { exchange, framing, cors: undefined, admission }
       const host = this.#checkHost(exchange, framing)
-      const cors = this.#checkOrigin(exchange, host, match)
+      const cors = this.#checkOrigin(turn, host, match)
       if (cors !== undefined) turn = { exchange, framing, cors, admission }
       if (admission.refusal !== undefined) throw admission.refusal
       this.#dispatch(turn, match)
     } catch (error) {
-      this.#fail(turn, error)
+      this.#fail(turn, error, this.#afterRefusal(turn.framing))
     }
   }
 
   #dispatch (turn: Turn, match: Match<Target> | undefined): void {
     const { exchange, framing } = turn
     const { method, path } = exchange
+    if (framing.upgrade) throw new SkilletError('INVALID_PARAMETERS', 'There is no WebSocket here')
     if (match === undefined) throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
     const { route: { allow, targets }, values } = match
     if (method === 'OPTIONS') return this.#options(turn, allow)
@@ -92,12 +97,12 @@ export class App {
     const { unauthorized } = turn.admission
     if (target.access === 'key' && unauthorized !== undefined) throw unauthorized
     const answered = target.run(turn, values)
-    answered?.catch((error: unknown) => { this.#fail(turn, error) })
+    answered?.catch((error: unknown) => { this.#fail(turn, error, this.#afterReply(framing)) })
   }
 
   /** @returns the Host header */
-  #checkHost ({ headers }: Exchange, { malformed }: Framing): string {
-    if (malformed !== false) throw new SkilletError('INVALID_PARAMETERS', malformed)
+  #checkHost ({ headers }: Exchange, { refusal }: Framing): string {
+    if (refusal !== undefined) throw refusal
     const host = headerOf(headers, 'host') ?? ''
     if (!this.#it.hosts.has(host)) {
       throw new SkilletError('FORBIDDEN', `"${host.slice(0, 256)}" is not a name of this server; add it to server.allowed_hosts if it is`)
@@ -106,10 +111,10 @@ export class App {
   }
 
   /** @returns what a page of an allowed origin needs; undefined where no page asks, or a foreign one reads */
-  #checkOrigin ({ headers, method }: Exchange, host: string, match: Match<Target> | undefined): string[] | undefined {
+  #checkOrigin ({ exchange: { headers, method }, framing }: Turn, host: string, match: Match<Target> | undefined): string[] | undefined {
     const origin = headerOf(headers, 'origin')
     if (origin !== undefined && this.#it.origins.allows(origin, host)) return corsHeaders(origin)
-    const reads = (method === 'GET' || method === 'HEAD') && match?.route.targets.get(method)?.writes !== true
+    const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && match?.route.targets.get(method)?.writes !== true
     if (reads) return undefined
     if (origin !== undefined) throw new SkilletError('FORBIDDEN', `Pages of the origin "${origin.slice(0, 256)}" may not do this; server.cors_origins names those that may`)
     // Browsers send an Origin with every write; this is for one that left it out.
@@ -135,17 +140,17 @@ export class App {
   /** Not async: what can be refused before the body is read is refused while the engine still holds the body. */
   #operate (operation: Operation, placement: Placement, serialize: (value: unknown) => string, turn: Turn, values: readonly string[]): Promise<void> {
     const { exchange, framing } = turn
-    const { config, gateway } = this.#it
+    const { gateway } = this.#it
+    const { bytesMax } = this.#bodies.limits
     const sendsBody = placement.method === 'POST' && (placement.body_fields.length > 0 || framing.length !== 0)
     if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
-    const { body_bytes_max } = config.server
-    if (framing.length !== undefined && framing.length > body_bytes_max) throw tooLarge(body_bytes_max)
+    if (framing.length !== undefined && framing.length > bytesMax) throw tooLarge(bytesMax)
     const url = readUrl(placement, values, exchange.query)
     const invoke = async (input: JsonObject): Promise<void> => {
       const output = await gateway.invoke(operation, input, new HttpCall(turn))
-      this.replies.json(turn, serialize(output), this.#afterReply)
+      this.replies.json(turn, serialize(output), this.#afterReply(framing))
     }
-    return sendsBody ? exchange.body(body_bytes_max).then(bytes => invoke(readBody(placement, bytes, url))) : invoke(url)
+    return sendsBody ? exchange.body(this.#bodies).then(bytes => invoke(readBody(placement, bytes, url))) : invoke(url)
   }
 
   #addProbes (): void {
@@ -155,15 +160,15 @@ export class App {
         access: 'probe',
         run: async turn => {
           const well = await isWell(new HttpCall(turn))
-          this.replies.text(turn, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#afterReply)
+          this.replies.text(turn, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#afterReply(turn.framing))
         }
       })
     }
     probe('/livez', async () => true)
-    probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy')
+    probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#it.gateway.writes())
   }
 
-  #fail (turn: Turn, thrown: unknown): void {
+  #fail (turn: Turn, thrown: unknown, close: Close): void {
     if (thrown instanceof ClientGone) return
     const error = SkilletError.from(thrown)
     if (error.code === 'INTERNAL' && error.cause !== undefined) {
@@ -171,17 +176,18 @@ export class App {
       const { cause } = error
       this.#it.log.error({ method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, 'a request met a fault')
     }
-    this.replies.error(turn, error, undefined, error.kind === 'size' ? 'linger' : this.#afterRefusal(turn.framing))
+    this.replies.error(turn, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
   }
 
-  /** Whether a connection can go on after a refusal: not when the server stops, nor when too much, or nobody knows how much, is left to read. */
-  #afterRefusal ({ length, malformed }: Framing): Close {
-    if (malformed !== false) return 'now'
-    return length === undefined || length > this.#it.config.server.body_bytes_max ? 'linger' : this.#afterReply
+  /** Whether a connection can go on after a refusal before the body is read: not when the server stops, nor when too much, or nobody knows how much, is left to read. */
+  #afterRefusal (framing: Framing): Close {
+    const { length, refusal } = framing
+    if (refusal === undefined && (length === undefined || length > this.#bodies.limits.bytesMax)) return 'linger'
+    return this.#afterReply(framing)
   }
 
-  get #afterReply (): Close {
-    return this.#quiescing ? 'linger' : 'keep'
+  #afterReply ({ last }: Framing): Close {
+    return last ? 'now' : this.#quiescing ? 'linger' : 'keep'
   }
 }
 

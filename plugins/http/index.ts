@@ -22,6 +22,9 @@ export interface HttpTransport extends Transport {
 /** How long replies on their way may take to go out when the server closes, in milliseconds. */
 const close_ms = 5_000
 
+/** How much longer than a body a whole request may take to arrive, in milliseconds. */
+const head_ms = 10_000
+
 /** The HTTP API: a fold over the kernel's table of operations. */
 export default definePlugin({
   name: 'http',
@@ -45,10 +48,10 @@ export default definePlugin({
     if (config_file !== undefined) scope.defer(watchKeys(config_file, keys, log))
     addPages(app, gateway.version)
     const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
-    app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, 'keep') } })
+    app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, turn.framing.last ? 'now' : 'keep') } })
 
     const engine = await chooseEngine(choice, log)
-    const server = await engine.listen({ host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, malformed: app.replies.malformed(), log })
+    const server = await engine.listen({ host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, request_timeout_ms: config.server.body_timeout_ms + head_ms, malformed: app.replies.malformed(), log })
       .catch((error: unknown) => { throw new Error(`can't listen at ${address(host, port)}: ${reasonOf(error)}`, { cause: error }) })
     scope.defer(async () => {
       app.quiesce()

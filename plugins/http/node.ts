@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server as NodeServer, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../kernel/index.ts'
+import type { Bodies, Body } from './bodies.ts'
 import {
-  BodyBuffer, ClientGone, linger_ms, lingerBytesMax, Pending, tooLarge,
+  ClientGone, linger_ms, lingerBytesMax, Pending,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
 } from './server.ts'
 import { statusLine } from './status.ts'
@@ -10,14 +11,14 @@ import { statusLine } from './status.ts'
 /** Where uWebSockets.js has no binary. Its time limits are those of uWebSockets.js, or near them. */
 export const nodeEngine: Engine = { name: 'node:http', listen }
 
-/** How long a request may take to arrive, a connection may be idle, and how often that is looked at, in milliseconds. */
-const times = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 10_000, connectionsCheckingInterval: 2_000 }
+/** How long the head of a request may take to arrive, a connection may be idle, and how often that is looked at, in milliseconds. */
+const times = { headersTimeout: 10_000, keepAliveTimeout: 10_000, connectionsCheckingInterval: 2_000 }
 
 async function listen (options: ListenOptions): Promise<Server> {
   const { host, port, log } = options
   const pending = new Pending()
   // A missing Host is for the handler to refuse, in its own words.
-  const server = createServer({ ...times, requireHostHeader: false, insecureHTTPParser: false }, (request, response) => {
+  const server = createServer({ ...times, requestTimeout: Math.max(options.request_timeout_ms, times.headersTimeout), requireHostHeader: false, insecureHTTPParser: false }, (request, response) => {
     const exchange = new NodeExchange(request, response, pending)
     try {
       options.handler(exchange)
@@ -67,6 +68,7 @@ class NodeExchange implements Exchange {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   #gone = false
+  #body: Body | undefined
   #controller: AbortController | undefined
   #onGone: (() => void) | undefined
 
@@ -78,6 +80,7 @@ class NodeExchange implements Exchange {
     response.on('error', () => {})
     response.on('close', () => {
       this.#gone = true
+      this.#body?.release()
       pending.end()
       if (response.writableFinished) return
       this.#onGone?.()
@@ -103,18 +106,18 @@ class NodeExchange implements Exchange {
     return this.#controller.signal
   }
 
-  body (bytesMax: number): Promise<Uint8Array> {
+  body (bodies: Bodies): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const request = this.#request
-      const body = new BodyBuffer(bytesMax)
-      this.#onGone = () => { reject(new ClientGone()) }
-      const take = (chunk: Buffer): void => {
-        if (body.add(chunk)) return
+      const take = (chunk: Buffer): void => { body.add(chunk) }
+      const body = bodies.open(error => {
         request.off('data', take)
-        reject(tooLarge(bytesMax))
-      }
+        reject(error)
+      })
+      this.#body = body
+      this.#onGone = () => { reject(new ClientGone()) }
       request.on('data', take)
-      request.once('end', () => { resolve(body.bytes()) })
+      request.once('end', () => { resolve(body.end()) })
     })
   }
 

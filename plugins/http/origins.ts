@@ -37,7 +37,7 @@ export class Origins {
 
 /** What lets a page of an allowed origin read a reply. */
 export function corsHeaders (origin: string): string[] {
-  return ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin', 'Access-Control-Expose-Headers', exposedHeaders]
+  return ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', exposedHeaders]
 }
 
 export function preflightHeaders (methods: string): string[] {

@@ -5,9 +5,10 @@ import type { Close, HeaderBlock } from './server.ts'
 import { STATUS } from './status.ts'
 
 const common = ['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin']
-const json: HeaderBlock = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', ...common]
+/** Replies that pages of some origins may read and others not say so, whoever asks. */
+const json: HeaderBlock = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
 const text: HeaderBlock = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...common]
-const bare: HeaderBlock = ['Cache-Control', 'no-store', ...common]
+const bare: HeaderBlock = ['Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
 
 /** Nothing is loaded from elsewhere; swagger-ui styles its elements in place and draws with data images. */
 const pagePolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -40,8 +41,8 @@ export class Replies {
   page (turn: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
     const { exchange } = turn
     const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
-    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '', 'keep', ownOf(turn))
-    else exchange.reply(200, headers, body, 'keep', ownOf(turn))
+    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '', turn.framing.last ? 'now' : 'keep', ownOf(turn))
+    else exchange.reply(200, headers, body, turn.framing.last ? 'now' : 'keep', ownOf(turn))
   }
 
   error (turn: Turn, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {

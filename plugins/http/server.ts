@@ -1,4 +1,5 @@
-import { SkilletError, type Logger } from '../../kernel/index.ts'
+import type { Logger } from '../../kernel/index.ts'
+import type { Bodies } from './bodies.ts'
 
 /**
  * What the plugin asks of an HTTP engine; uws.ts and node.ts provide it. An engine parses, frames and sends; it
@@ -23,9 +24,9 @@ export interface Exchange {
   readonly signal: AbortSignal
   /**
    * Reads the body. It must be asked for before the handler returns: later its beginning may be lost.
-   * @throws SkilletError PAYLOAD_TOO_LARGE as soon as more than `bytesMax` came; ClientGone when the client left
+   * @throws BodyCut as soon as it goes past a limit; ClientGone when the client left
    */
-  body (bytesMax: number): Promise<Uint8Array>
+  body (bodies: Bodies): Promise<Uint8Array>
   /**
    * Sends the reply: no body to HEAD, and nothing at all when the client is gone. Only the first call counts.
    * @param close what becomes of the connection; default `keep`
@@ -36,8 +37,8 @@ export interface Exchange {
 
 /**
  * What becomes of a connection after a reply. `linger`: it ends, but what the client still sends is read for a while
- * and dropped, since closing on unread data can destroy the reply on its way. `now`: it ends at once, since nobody
- * knows where the next request would begin.
+ * and dropped, since closing on unread data can destroy the reply on its way. `now`: it ends, and nothing that came
+ * after the request is taken for another, since nobody knows where that would begin.
  */
 export type Close = 'keep' | 'linger' | 'now'
 
@@ -47,6 +48,8 @@ export interface ListenOptions {
   port: number
   /** Called for each request; must not throw. */
   handler: (exchange: Exchange) => void
+  /** How long a whole request may take to arrive, in milliseconds; the engine's own limit, behind that of `Bodies`. */
+  request_timeout_ms: number
   /** The answer to what is not HTTP, where the engine lets us give one. */
   malformed: { status: number, headers: HeaderBlock, body: string }
   log: Logger
@@ -83,43 +86,6 @@ export const lingerBytesMax = 16 * 1_048_576
 export function headerOf (headers: HeaderBlock, name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1]
   return undefined
-}
-
-/** Collects a body of bounded size. Grows by doubling, so that a body sent byte by byte costs what it weighs. */
-export class BodyBuffer {
-  readonly #bytesMax: number
-  #buffer: Buffer | undefined
-  #size = 0
-
-  constructor (bytesMax: number) {
-    this.#bytesMax = bytesMax
-  }
-
-  /** Copies the chunk: engines take its memory back. @returns false when it goes past the limit; all is dropped then */
-  add (chunk: Uint8Array): boolean {
-    const size = this.#size + chunk.byteLength
-    if (size > this.#bytesMax) {
-      this.#buffer = undefined
-      return false
-    }
-    if (this.#buffer === undefined) this.#buffer = Buffer.allocUnsafe(Math.max(size, 256))
-    else if (size > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.min(Math.max(size, 2 * this.#buffer.length), this.#bytesMax))
-      this.#buffer.copy(grown, 0, 0, this.#size)
-      this.#buffer = grown
-    }
-    this.#buffer.set(chunk, this.#size)
-    this.#size = size
-    return true
-  }
-
-  bytes (): Uint8Array {
-    return this.#buffer?.subarray(0, this.#size) ?? new Uint8Array()
-  }
-}
-
-export function tooLarge (bytesMax: number): SkilletError {
-  return new SkilletError('PAYLOAD_TOO_LARGE', `body is larger than ${bytesMax} bytes, as server.body_bytes_max says`, { body_bytes_max: bytesMax })
 }
 
 /** Counts what is owed, for `Server.idle`. */

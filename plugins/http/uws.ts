@@ -1,7 +1,8 @@
 import { createServer } from 'node:net'
 import { messageOf, type Logger } from '../../kernel/index.ts'
+import type { Bodies, Body } from './bodies.ts'
 import {
-  BodyBuffer, ClientGone, linger_ms, lingerBytesMax, Pending, tooLarge,
+  ClientGone, linger_ms, lingerBytesMax, Pending,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
 } from './server.ts'
 import { statusLine } from './status.ts'
@@ -40,6 +41,7 @@ interface Response {
   onData (handler: (chunk: ArrayBuffer, last: boolean) => void): Response
   cork (write: () => void): Response
   close (): Response
+  pause (): void
   getRemoteAddressAsText (): ArrayBuffer
 }
 
@@ -48,6 +50,8 @@ const headersMax = { variable: 'UWS_HTTP_MAX_HEADERS_SIZE', bytes: '16384' }
 
 /** From this size on a body is sent as the client takes it, instead of being copied into the connection's buffer whole. */
 const streamedBytes = 65_536
+/** Up to this size the system takes a body at once, so that the connection can be closed right after it. */
+const atOnceBytes = 8_192
 
 /** Loads the addon. @throws Error where there is no binary for this platform and Node */
 export async function loadUws (): Promise<Engine> {
@@ -150,6 +154,7 @@ class UwsExchange implements Exchange {
   #controller: AbortController | undefined
   /** Undefined until somebody wants the body. */
   #receive: ((chunk: Uint8Array, last: boolean) => void) | undefined
+  #body: Body | undefined
   #registered = false
   #received = false
   #onGone: (() => void) | undefined
@@ -179,15 +184,17 @@ class UwsExchange implements Exchange {
     return this.#controller.signal
   }
 
-  body (bytesMax: number): Promise<Uint8Array> {
+  body (bodies: Bodies): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      const body = new BodyBuffer(bytesMax)
+      const body = bodies.open(error => {
+        this.#receive = undefined
+        reject(error)
+      })
+      this.#body = body
       this.#onGone = () => { reject(new ClientGone()) }
       this.#take((chunk, last) => {
-        if (!body.add(chunk)) {
-          this.#receive = undefined
-          reject(tooLarge(bytesMax))
-        } else if (last) resolve(body.bytes())
+        body.add(chunk)
+        if (last) resolve(body.end())
       })
     })
   }
@@ -195,8 +202,10 @@ class UwsExchange implements Exchange {
   reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = none): void {
     if (this.#gone || this.#replied) return
     this.#replied = true
-    if (close === 'linger' && !this.#received && this.#expectsBody()) return this.#refuse(status, headers, own, body)
-    if (body.length >= streamedBytes && this.method !== 'HEAD') return this.#stream(status, headers, own, body, close !== 'keep')
+    const bodyLeft = !this.#received && this.#expectsBody()
+    const large = body.length >= (close === 'now' ? atOnceBytes : streamedBytes) && this.method !== 'HEAD'
+    if ((close === 'linger' && bodyLeft) || (close === 'now' && !large)) return this.#final(status, headers, own, body, close === 'linger')
+    if (large) return this.#stream(status, headers, own, body, close)
     this.#response.cork(() => {
       this.#head(status, headers, own)
       // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
@@ -238,7 +247,7 @@ class UwsExchange implements Exchange {
   }
 
   /** Sends a body as fast as the client takes it; the rest waits here, uncopied. */
-  #stream (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, close: boolean): void {
+  #stream (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, close: Close): void {
     const response = this.#response
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const advance = (offset: number): boolean => {
@@ -246,36 +255,34 @@ class UwsExchange implements Exchange {
       if (done) this.#finish()
       return ok
     }
+    if (close === 'now') response.pause() // nothing that follows is read; who does not close is closed when idle
     response.cork(() => {
       this.#head(status, headers, own)
-      if (close) response.writeHeader('Connection', 'close')
+      if (close !== 'keep') response.writeHeader('Connection', 'close')
       if (!advance(0)) response.onWritable(offset => advance(offset))
     })
   }
 
   /**
-   * Replies at once and goes on dropping what the client sends. `end(…, true)` would close on unread data, and writes
-   * its header into the body of a reply that has begun. A client that sends its whole body sees the end of the reply,
-   * and is left to close; one that does not come to an end is cut off.
+   * The last reply of a connection. `end(…, true)` would close on unread data, writes its header into the body of a
+   * reply that has begun, and goes on with a request that came in the same packet. So the reply is written by hand, as
+   * the rest of a header's value, and never ended: the addon takes no other request until it is, and closes instead.
+   * @param linger reads and drops what the client still sends of its body; one that does not come to an end is cut off
    */
-  #refuse (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array): void {
+  #final (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, linger: boolean): void {
     const response = this.#response
-    let bytes = 0
     const cut = (): void => { if (!this.#gone) response.close() }
-    const timer = setTimeout(cut, linger_ms)
-    this.#onGone = () => { clearTimeout(timer) }
-    this.#take((chunk, last) => {
-      bytes += chunk.byteLength
-      if (last) {
-        clearTimeout(timer)
-        response.cork(() => { response.end() })
-        this.#finish()
-      } else if (bytes > lingerBytesMax) cut()
-    })
+    if (linger) {
+      let bytes = 0
+      const timer = setTimeout(cut, linger_ms)
+      this.#onGone = () => { clearTimeout(timer) }
+      this.#take((chunk, last) => { if (last || (bytes += chunk.byteLength) > lingerBytesMax) setImmediate(cut) })
+    } else setImmediate(cut)
+    const text = this.method === 'HEAD' ? '' : typeof body === 'string' ? body : Buffer.from(body).toString()
     response.cork(() => {
       this.#head(status, headers, own)
-      response.writeHeader('Connection', 'close')
-      response.write(body)
+      const length = status === 204 || status === 304 ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`
+      response.writeHeader('Connection', `close\r\n${length}\r\n${text}`)
     })
   }
 
@@ -290,6 +297,7 @@ class UwsExchange implements Exchange {
   #finish (): void {
     if (this.#gone) return
     this.#gone = true
+    this.#body?.release()
     this.#pending.end()
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { writeSkills } from '../support/e2e-skills.ts'
@@ -158,9 +159,12 @@ t.test('a start that can not succeed says why, and ends', async t => {
   t.teardown(server.kill)
   const port = new URL(server.url).port
   const elsewhere = ['--data-dir', join(home.folder, 'elsewhere')]
+  const lanAddresses = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? []).filter(({ internal }) => !internal).map(({ address }) => address).slice(0, 1)
   const cases: [string[], NodeJS.ProcessEnv, number, RegExp][] = [
     [['--port', port, ...elsewhere], {}, 5, /port is in use/],
     [['--host', '0.0.0.0', ...elsewhere], {}, 5, /auth_required/],
+    ...['::', '0', hostname(), ...lanAddresses].map((host): [string[], NodeJS.ProcessEnv, number, RegExp] =>
+      [['--host', host, ...elsewhere], {}, 5, /is reachable from other machines: set server\.auth_required/]),
     [['--auth-required', ...elsewhere], {}, 5, /SERVICE_API_KEY/],
     [['--port', 'many'], {}, 2, /server\.port must be integer/],
     [[], { SKILLET_SERVER_PROT: '1' }, 2, /did you mean "SKILLET_SERVER_PORT"/],

@@ -35,6 +35,8 @@ t.test('what is wrong is said', async t => {
   refused('{"__proto__": {"polluted": true}}', /__proto__/)
   refused('{"a": [{"\\u005f_proto__": 1}]}', /__proto__/)
   refused('{"\\u005F\\u005Fproto__": 1}', /__proto__/)
+  for (const huge of ['1e400', '-1E+0400', `1${'0'.repeat(400)}`, `1${'0'.repeat(250)}e99`]) refused(`{"a": [${huge}]}`, /number that is too large/)
+  for (const half of ['"\\ud800"', '{"\\uDFFF": 1}', '["\\ude00\\ud83d"]']) refused(half, /half of a surrogate pair/)
 })
 
 t.test('what only looks wrong is taken', async t => {
@@ -42,5 +44,10 @@ t.test('what only looks wrong is taken', async t => {
   t.equal(decodeJson(bytes(JSON.stringify('['.repeat(1000)))), '['.repeat(1000), 'brackets in a string do not nest')
   t.equal(decodeJson(bytes(JSON.stringify('\\"'.repeat(50) + '['.repeat(100)))), '\\"'.repeat(50) + '['.repeat(100), 'escaped quotes do not end a string')
   t.strictSame(decodeJson(bytes('{"a":"__proto__"}')), { a: '__proto__' }, 'as a value it is a text like any other')
+  t.strictSame(decodeJson(bytes('["\\ud83d\\ude00", 1e308, -0, 1.0]')), ['😀', 1e308, -0, 1])
+  t.strictSame(decodeJson(bytes('{"a":1,"a":2}')), { a: 2 }, 'the last of two counts')
+  const inherited = decodeJson(bytes('{"constructor":{"prototype":{"polluted":1}},"toString":2}'))
+  t.strictSame(Object.keys(inherited as object), ['constructor', 'toString'])
+  t.equal(({} as Record<string, unknown>)['polluted'], undefined)
   t.ok(Object.hasOwn(decodeJson(bytes('{"constructor":1}')) as object, 'constructor'))
 })

@@ -48,6 +48,7 @@ t.test('each pattern is its own, and matches in linear time', async t => {
   const catastrophic = checkOf(parameter('a', 'string', { pattern: '^(a+)+$' }))
   t.equal(catastrophic({ a: 'a'.repeat(50_000) + '!' }), 'parameters/a must match pattern "^(a+)+$"')
   t.match(catastrophic({ a: 'a'.repeat(patternSubjectMax + 1) }), /parameters\/a must NOT have more than 65536 characters/)
+  for (const bomb of ['a{1000}{1000}', '((a{30}){30}){30}', 'a|'.repeat(30_000), '('.repeat(1500) + ')'.repeat(548)]) t.throws(() => checkOf(parameter('a', 'string', { pattern: bomb })), bomb.slice(0, 20))
   t.throws(() => checkOf(parameter('a', 'string', { pattern: '(?<=a)b' })), { message: /invalid named capture/ })
   t.throws(() => checkOf(parameter('a', 'string', { pattern: '(a)\\1' })), { message: /invalid escape/ })
 })
@@ -60,4 +61,16 @@ t.test('a schema that says nothing sensible is refused, again and again', async 
     t.equal(compileCheck({ $id: 'same', type: 'string' }, 'x')('y'), undefined, 'an identifier may come twice: a skill is loaded again')
   }
   t.equal(checkOf(parameter('when', 'string', { format: 'date' }))({ when: 'yesterday' }), 'parameters/when must match format "date"')
+})
+
+t.test('an integer that a double can not hold is refused, wherever it stands', async t => {
+  const check = checkOf(parameter('n', 'integer'), parameter('f', 'number'), parameter('list', 'array', { items: { type: ['integer', 'null'] } }), parameter('type', 'integer', { default: 1, enum: [1, 2] }), parameter('default', 'integer'))
+  for (const n of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, -0, 1e3]) t.equal(check({ n }), undefined, String(n))
+  t.equal(check({ n: Number.MAX_SAFE_INTEGER + 1 }), 'parameters/n must be <= 9007199254740991')
+  t.equal(check({ n: -1e300 }), 'parameters/n must be >= -9007199254740991')
+  t.equal(check({ list: [1, null, 1e20] }), 'parameters/list/2 must be <= 9007199254740991')
+  t.equal(check({ default: 1e20 }), 'parameters/default must be <= 9007199254740991', 'whatever it is called')
+  t.equal(check({ n: 1.5 }), 'parameters/n must be integer')
+  t.equal(check({ f: 1e300, list: [null] }), undefined, 'a number may be as large as it likes')
+  t.equal(check({ f: Infinity }), 'parameters/f must be number')
 })

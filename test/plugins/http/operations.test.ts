@@ -16,7 +16,7 @@ eachEngine(t, 'every operation answers', {}, async (t, { ask, post }) => {
   t.match(skill.json, { tools: [{ parameters: [{ examples: ['hello'] }, { default: 1, minimum: 1, title: 'Times' }, {}], input_schema: { properties: { times: { maximum: 9 } } } }] }, 'extra keywords survive')
   t.equal((await ask('GET', '/api/skills/%64emo')).status, 200, 'path values are decoded')
 
-  const text = 'quote " backslash \\ é \u{1F600} \ud800 end'
+  const text = 'quote " backslash \\ é \u{1F600} end'
   const done = await post('/api/execute', run('echo', { text, times: 2, rest: { deep: [1, { er: null }] } }))
   t.equal(done.status, 200)
   t.match(done.json, { status: 'success', output: text.repeat(2) })
@@ -143,4 +143,8 @@ eachEngine(t, 'an execution is cancelled over another connection', {}, async (t,
   const answer = await connection.read()
   t.match([answer.status, answer.error.code], [409, 'CANCELLED'])
   connection.destroy()
+})
+
+eachEngine(t, 'whatever a tool puts out can be read', { tools: { half: () => 'half \ud800 of a pair' } }, async (t, { post }) => {
+  t.match((await post('/api/execute', run('half', {}))).json, { status: 'success', output: 'half \ud800 of a pair' })
 })

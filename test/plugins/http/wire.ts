@@ -90,6 +90,12 @@ export class Wire {
     while (!this.#ended) await this.#more()
   }
 
+  /** All that comes until the server ends the connection. */
+  async rest (): Promise<string> {
+    await this.ended()
+    return this.#received.toString('latin1')
+  }
+
   destroy (): void {
     this.#socket.destroy()
   }
