@@ -199,14 +199,9 @@ function fill (pieces: readonly Piece[], parameters: JsonObject, nulAllowed = fa
 /** A value as text: strings as they are, absent ones empty, arrays and objects as JSON. */
 function text (value: unknown, parameter: string, nulAllowed = false): string {
   const result = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
-  if (!isWellFormed(result)) throw refuse(parameter, 'must not hold half a surrogate pair, which is no character')
+  if (!result.isWellFormed()) throw refuse(parameter, 'must not hold half a surrogate pair, which is no character')
   if (!nulAllowed && result.includes('\0')) throw refuse(parameter, 'must not hold a NUL character')
   return result
-}
-
-/** The library of ES2023 does not know the method yet; every Node this runs on does. */
-function isWellFormed (text: string): boolean {
-  return (text as string & { isWellFormed (): boolean }).isWellFormed()
 }
 
 function arrayOf (value: unknown): readonly unknown[] {

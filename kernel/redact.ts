@@ -71,7 +71,7 @@ function leaves (value: unknown): string[] {
 /** How a secret may be written: as it is, in JSON, in a URL, in base64, and line by line. */
 function spellings (given: string): string[] {
   if (given.length < secretLengthMin) return []
-  const value = (given as string & { toWellFormed (): string }).toWellFormed()
+  const value = given.toWellFormed()
   const json = JSON.stringify(given).slice(1, -1)
   const url = encodeURIComponent(value)
   const strict = url.replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -34,9 +34,11 @@ function install () {
   once(installStamp, installKey(), 'Installing dependencies from package-lock.json (a minute or so)', () => {
     const npm = process.env.npm_execpath
     const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+    // An npm that does not know `allowScripts` runs its install script, which only fetches what a closed network refuses.
+    const options = { stdio: 'inherit', env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip' } }
     const { status } = npm === undefined
-      ? spawnSync('npm', args, { stdio: 'inherit', shell: process.platform === 'win32' })
-      : spawnSync(process.execPath, [npm, ...args], { stdio: 'inherit' })
+      ? spawnSync('npm', args, { ...options, shell: process.platform === 'win32' })
+      : spawnSync(process.execPath, [npm, ...args], options)
     if (status === 0) return
     const lacking = ['python3', 'make', 'g++'].filter(missing)
     fail(lacking.length === 0

@@ -16,7 +16,7 @@ export function resultOf (value: unknown, bytesMax: number): Result {
     return { kind: 'failed', message: `the value the tool returned can't be serialized as JSON: ${messageOfThrow(error)}`, name: undefined }
   }
   // Lone surrogates have no UTF-8: nothing after this could keep them.
-  const whole = wellFormed(text)
+  const whole = text.toWellFormed()
   const bytes = Buffer.byteLength(whole)
   return { kind: 'output', text: bytes <= bytesMax ? whole : whole.slice(0, bytesMax), bytes }
 }
@@ -60,10 +60,5 @@ function nameOf (thrown: unknown): string | undefined {
 
 /** A text cut to so many characters, with an ellipsis where it was cut. */
 export function bounded (text: string, charactersMax: number): string {
-  return wellFormed(text.length <= charactersMax ? text : `${text.slice(0, charactersMax)}…`)
-}
-
-/** The library of ES2023 does not know the method yet; every Node this runs on does. */
-function wellFormed (text: string): string {
-  return (text as string & { toWellFormed (): string }).toWellFormed()
+  return (text.length <= charactersMax ? text : `${text.slice(0, charactersMax)}…`).toWellFormed()
 }
