@@ -3,7 +3,6 @@ import lmdb from '../plugins/storage-lmdb/index.ts'
 import { makeStored } from '../test/support/executions.ts'
 import { openPlugin } from '../test/support/open-plugin.ts'
 import type { Home } from '../test/support/program.ts'
-import { mkdir } from 'node:fs/promises'
 import { benchmark, roundsOf, type Row } from './lib/benchmark.ts'
 import { load, requestOf, type Load } from './lib/load.ts'
 import { withServers } from './lib/servers.ts'
@@ -43,7 +42,6 @@ export default benchmark({
 
 /** Fills the history in a server's data directory before it starts. */
 async function fill (home: Home, size: number): Promise<void> {
-  await mkdir(home.data_dir, { recursive: true, mode: 0o700 })
   const { service: storage, close } = await openPlugin(lmdb, { data_dir: home.data_dir })
   try {
     for (let done = 0; done < size; done += perCommit) {

@@ -1,26 +1,27 @@
 // What does the state machine of an execution cost beside a full XState actor of the same machine?
 import { createActor } from 'xstate'
 import { executionMachine } from '../kernel/execution.machine.ts'
-import { startExecutionActor } from '../kernel/transitions.ts'
+import { createExecutionActor } from '../kernel/transitions.ts'
 import { benchmark, type Options } from './lib/benchmark.ts'
 import { interleaved, median, ratios } from './lib/statistics.ts'
 
-/** Start, two transitions, stop: the life of an execution that succeeds. @returns µs of CPU */
+/** Start, two transitions, stop: the life of an execution that succeeds. */
 const ways = {
   table () {
-    const actor = startExecutionActor('queued')
-    actor.send({ type: 'START' })
-    actor.send({ type: 'SUCCEED' })
+    const actor = createExecutionActor()
+    actor.send({ type: 'begin' })
+    actor.send({ type: 'succeed' })
     actor.stop()
   },
   machine () {
     const actor = createActor(executionMachine).start()
-    actor.send({ type: 'START' })
-    actor.send({ type: 'SUCCEED' })
+    actor.send({ type: 'begin' })
+    actor.send({ type: 'succeed' })
     actor.stop()
   }
 }
 
+/** CPU of one life, in microseconds. */
 function measured (live: () => void, { quick }: Options) {
   return async (): Promise<number> => {
     const lives = quick ? 2_000 : 20_000
