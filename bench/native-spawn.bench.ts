@@ -2,10 +2,13 @@
 // `true`, over HTTP and through the executor alone, beside posix_spawn and wait in a C loop on all cores.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { completeConfig, Scope, silentLogger, type PluginContext } from '../kernel/index.ts'
+import { join } from 'node:path'
+import type { Scope } from '../kernel/index.ts'
 import native from '../plugins/executor-native/index.ts'
 import { commandCall, runCall } from '../test/support/native.ts'
+import { openPlugin } from '../test/support/open-plugin.ts'
 import { benchmark, roundsOf, type Row } from './lib/benchmark.ts'
 import { load, requestOf } from './lib/load.ts'
 import { compiled } from './lib/native.ts'
@@ -27,7 +30,10 @@ export default benchmark({
     const loop = compiled('bench/peers/spawn-loop.c')
     if (loop === undefined) throw new Error('there is no C compiler')
     const quick = await servers.skillet(['--storage-durability', 'deferred'])
-    const slow = await servers.skillet(['--storage-durability', 'deferred'], { SKILLET_NATIVE_HELPER: 'node' })
+    const slow = await servers.skillet(['--storage-durability', 'deferred'], {}, home => {
+      // Looked for in the directory the server is started in.
+      return writeFile(join(home.folder, 'skillet.toml'), '[plugin.executor-native]\nhelper = "node"\n')
+    })
     const run = await openExecutor(servers.scope)
     const samples = await interleaved<string, Sample>({
       c: () => spawnLoop(loop, seconds),
@@ -88,8 +94,8 @@ async function alone (run: () => Promise<void>, seconds: number): Promise<Sample
 }
 
 async function openExecutor (scope: Scope): Promise<() => Promise<void>> {
-  const context: PluginContext = { config: completeConfig({}), scope, log: silentLogger, signal: new AbortController().signal, data_dir: '/', health: { degrade () {}, recover () {} } }
-  const executor = await native.setup(context, { helpers: 1 })
+  const { service: executor, close } = await openPlugin(native)
+  scope.defer(close)
   const call = commandCall(['true'])
   return async () => {
     const { status } = await runCall(executor, call)

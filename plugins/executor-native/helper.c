@@ -42,7 +42,7 @@ struct buffer { uint8_t *bytes; size_t start, end, room; };
 
 enum kind { IN, OUT, ERR };
 struct run;
-struct stream { struct run *run; int fd; enum kind kind; };
+struct stream { struct run *run; int fd; int watched; enum kind kind; };
 
 enum due { NOTHING, KILL, GIVE_UP, END_REST, FINISH };
 
@@ -162,7 +162,12 @@ static void tell(const uint32_t *numbers, size_t count, const void *bytes, size_
 /* ---- a run's streams ---- */
 
 static void close_stream(struct stream *s) {
-  if (s->fd >= 0) close(s->fd); /* which also takes it out of epoll: no other process has it */
+  if (s->fd < 0) return;
+  /* Closing alone is not enough: a command that just began has this descriptor for a moment longer than posix_spawn
+     takes, and epoll would name a run that is freed. */
+  if (s->watched) epoll_ctl(poll_fd, EPOLL_CTL_DEL, s->fd, NULL);
+  close(s->fd);
+  s->watched = 0;
   s->fd = -1;
 }
 
@@ -244,6 +249,7 @@ static void watch(struct stream *s) {
   if (s->fd < 0) return;
   struct epoll_event event = { .events = s->kind == IN ? EPOLLOUT : EPOLLIN, .data.ptr = s };
   if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, s->fd, &event) < 0) fail("epoll_ctl");
+  s->watched = 1;
 }
 
 /* ---- the end of a run ---- */
