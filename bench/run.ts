@@ -92,7 +92,7 @@ async function runOne (name: string, { question, limit_s }: Benchmark): Promise<
   }
   if (late) throw new Error(`it took longer than ${limit_s} s`)
   if (found === undefined || child.exitCode !== 0) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)
-  return { question, ...origin, seconds: Math.round((performance.now() - began) / 1000), rows: found.rows.map(concluded), plots: found.plots ?? [] }
+  return { question, ...origin, quick: values.quick, seconds: Math.round((performance.now() - began) / 1000), rows: found.rows.map(concluded), plots: found.plots ?? [] }
 }
 
 function show ({ rows, seconds }: Result): void {

@@ -20,6 +20,8 @@ export interface Origin {
 export interface Result extends Origin {
   question: string
   seconds: number
+  /** Whether the rounds were few and short. */
+  quick: boolean
   rows: (Row & { median: number, first_quartile: number, third_quartile: number, met?: boolean })[]
   plots: Plot[]
 }
@@ -85,7 +87,7 @@ function originText (results: Results): string {
   const loads = all.map(({ load_before }) => load_before)
   return `Measured on ${each(({ machine }) => `${machine.cpu}, ${machine.cores} cores, ${Math.round(machine.memory_bytes / 2 ** 30)} GiB, ${machine.system}`)}; `
     + `Node ${each(({ node }) => node)}; commit ${each(({ commit }) => commit)}; ${each(({ at }) => at.slice(0, 10))}; requests sent by ${each(({ generator }) => generator)}; `
-    + `load average before each benchmark ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}.`
+    + `load average before each benchmark ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}.${all.some(({ quick }) => quick) ? ' **Some rounds were few and short: these numbers show that the suite works, and no more.**' : ''}`
 }
 
 /** Four significant digits are more than any of this is worth. */

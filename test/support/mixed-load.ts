@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
-import { Agent, request } from 'node:http'
+import { Agent, request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import type { Home } from './program.ts'
 
@@ -151,20 +152,11 @@ function temperOf (i: number): Temper {
   return 'fast'
 }
 
-function ask (agent: Agent, url: string, path: string, body?: object): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    request(`${url}${path}`, {
-      agent, method: text === undefined ? 'GET' : 'POST', headers: text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
-    }, reply => {
-      let received = ''
-      reply.setEncoding('utf8').on('data', (chunk: string) => { received += chunk }).on('error', reject).on('end', () => {
-        try {
-          resolve({ http: reply.statusCode ?? 0, body: JSON.parse(received) as Reply['body'] }) // what it holds is then compared
-        } catch (error) {
-          reject(error instanceof Error ? error : new Error(String(error)))
-        }
-      })
-    }).on('error', reject).end(text)
-  })
+async function ask (agent: Agent, url: string, path: string, body?: object): Promise<Reply> {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const headers = text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
+  const sent = request(`${url}${path}`, { agent, method: text === undefined ? 'GET' : 'POST', headers }).end(text)
+  const [reply] = await once(sent, 'response') as [IncomingMessage]
+  const received = (await reply.setEncoding('utf8').toArray()).join('')
+  return { http: reply.statusCode ?? 0, body: JSON.parse(received) as Reply['body'] } // what it holds is then compared
 }
