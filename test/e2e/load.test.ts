@@ -3,7 +3,7 @@ import { MixedLoad } from '../support/mixed-load.ts'
 import { makeHome, startServer } from '../support/program.ts'
 
 // `npm run test:load` asks for many more.
-const executions = Number(process.env['SKILLET_LOAD_EXECUTIONS'] ?? 1_000)
+const executions = Number(process.env['SKILLET_LOAD_EXECUTIONS'] ?? 500)
 const clients = 256
 
 t.setTimeout(Math.max(300_000, executions * 20))
