@@ -1,12 +1,25 @@
+export interface Bar {
+  label: string
+  /** Drawn as 0 where it is less. */
+  value: number
+  low?: number
+  high?: number
+  /** Said behind the number; with `apart`, the bar has another colour. */
+  note?: string
+  apart?: boolean
+}
+
 /** A picture of numbers, for a person. */
 export type Plot =
-  | { kind: 'bars', name: string, title: string, unit: string, bars: { label: string, value: number, low?: number, high?: number }[],
+  | { kind: 'bars', name: string, title: string, unit: string, bars: Bar[],
     /** Where a mark stands, such as a goal. */
     mark?: { label: string, value: number } }
   | { kind: 'lines', name: string, title: string, x: string, y: string, series: { label: string, points: [number, number][] }[] }
 
-const width = 720
-const labelWidth = 290
+const width = 900
+const labelWidth = 470
+/** Of a label, so many characters fit. */
+const labelMax = 68
 const barHeight = 22
 const step = 32
 const top = 44
@@ -27,18 +40,18 @@ ${body.join('\n')}
 }
 
 function bars ({ bars, unit, mark }: Plot & { kind: 'bars' }): { height: number, body: string[], told: string } {
-  const room = width - labelWidth - 100
+  const room = width - labelWidth - 130
   const most = Math.max(...bars.map(({ value, high = value }) => Math.max(value, high)), mark?.value ?? 0) || 1
-  const x = (value: number): number => tidy(labelWidth + room * value / most)
+  const x = (value: number): number => tidy(labelWidth + room * Math.max(0, value) / most)
   const end = top + bars.length * step
-  const body = bars.flatMap(({ label, value, low = value, high = value }, i) => {
+  const body = bars.flatMap(({ label, value, low = value, high = value, note = '', apart = false }, i) => {
     const y = top + i * step
     const middle = y + barHeight / 2
     return [
-      `<text x="${labelWidth - 8}" y="${middle + 4}" text-anchor="end">${escaped(label)}</text>`,
-      `<rect x="${labelWidth}" y="${y}" width="${tidy(x(value) - labelWidth)}" height="${barHeight}" rx="2" fill="${colours[0]}"/>`,
+      `<text x="${labelWidth - 8}" y="${middle + 4}" text-anchor="end">${escaped(label.length > labelMax ? `${label.slice(0, labelMax - 1)}…` : label)}</text>`,
+      `<rect x="${labelWidth}" y="${y}" width="${tidy(x(value) - labelWidth)}" height="${barHeight}" rx="2" fill="${colours[apart ? 1 : 0]}"/>`,
       ...(low < high ? [`<path class="axis" d="M${x(low)} ${middle}H${x(high)}M${x(low)} ${middle - 4}v8M${x(high)} ${middle - 4}v8"/>`] : []),
-      `<text x="${x(Math.max(value, high)) + 8}" y="${middle + 4}">${shown(value)} ${escaped(unit)}</text>`
+      `<text x="${x(Math.max(value, high)) + 8}" y="${middle + 4}">${escaped(said(value, unit, note))}</text>`
     ]
   })
   if (mark !== undefined) {
@@ -47,7 +60,7 @@ function bars ({ bars, unit, mark }: Plot & { kind: 'bars' }): { height: number,
       `<text x="${x(mark.value)}" y="${end + 14}" text-anchor="middle">${escaped(mark.label)}</text>`
     )
   }
-  return { height: end + 26, body, told: bars.map(({ label, value }) => `${label}: ${shown(value)} ${unit}`).join('; ') }
+  return { height: end + 26, body, told: bars.map(({ label, value, note }) => `${label}: ${said(value, unit, note)}`).join('; ') }
 }
 
 function lines ({ series, x: across, y: upward }: Plot & { kind: 'lines' }): { height: number, body: string[], told: string } {
@@ -75,6 +88,10 @@ function lines ({ series, x: across, y: upward }: Plot & { kind: 'lines' }): { h
   ]
   const told = series.map(({ label, points }) => `${label}: ${points.map(([a, b]) => `${shown(a)} → ${shown(b)}`).join(', ')}`).join('; ')
   return { height: bottom + 74, body, told }
+}
+
+function said (value: number, unit: string, note = ''): string {
+  return [shown(value), unit, note].filter(part => part !== '').join(' ')
 }
 
 /** A number as people read it: three significant digits, thousands apart. */

@@ -1,6 +1,6 @@
 import type { Goal, Row, Unit } from './benchmark.ts'
 import { shown, svgOf, type Plot } from './plot.ts'
-import { meets, median, quantile, ratios } from './statistics.ts'
+import { meets, median, quantile } from './statistics.ts'
 
 /** Where and from what numbers come. */
 export interface Origin {
@@ -28,6 +28,9 @@ export interface Result extends Origin {
 
 /** By the benchmark's name; each as of when it was last run. */
 export type Results = Record<string, Result>
+
+/** A goal that is reached so many times is shown as no more. */
+const most = 4
 
 /** A row, and what is said of it. */
 export function concluded (row: Row): Result['rows'][number] {
@@ -66,14 +69,15 @@ export function plotsOf (results: Results): Map<string, string> {
   return new Map(all.map(plot => [`${plot.name}.svg`, svgOf(plot)]))
 }
 
-/** How far each goal is reached: 1 is just met, and what is beyond four times is shown as four. */
+/** How far each goal is reached: 1 is just met. */
 function goalsPlot (results: Results): Plot {
-  const bars = Object.values(results).flatMap(({ rows }) => rows).flatMap(({ what, goal, median: value }) => {
+  const bars = Object.values(results).flatMap(({ rows }) => rows).flatMap(({ what, against, goal, median: value, met }) => {
     if (goal === undefined) return []
-    const [reached = Number.NaN] = 'at_least' in goal ? ratios([value], [goal.at_least]) : ratios([goal.at_most], [value])
-    return [{ label: what.length > 44 ? `${what.slice(0, 43)}…` : what, value: Math.min(4, tidy(reached)) }]
+    // What has no bottom, such as the growth of memory, is met as far as can be shown once it is nothing.
+    const reached = 'at_least' in goal ? value / goal.at_least : value <= 0 ? most : goal.at_most / value
+    return [{ label: against === undefined ? what : `${what} / ${against}`, value: Math.min(most, tidy(reached)), note: met === true ? 'met' : 'not met', apart: met !== true }]
   })
-  return { kind: 'bars', name: 'goals', title: 'How far each goal is reached (1: just met; 4 and above: shown as 4)', unit: '', bars, mark: { label: 'goal', value: 1 } }
+  return { kind: 'bars', name: 'goals', title: `How far each goal is reached (1: just met; ${most} and above: shown as ${most})`, unit: '', bars, mark: { label: 'goal', value: 1 } }
 }
 
 function goalText (goal: Goal, unit: Unit): string {
