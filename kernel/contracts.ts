@@ -121,8 +121,11 @@ export interface Task {
 
 /** How an executor tells what happens in a run. */
 export interface TaskObserver {
-  /** The tool begins to run now, in this isolation. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed` without it. */
-  started (isolation: Isolation): void
+  /**
+   * The tool begins to run now, in this isolation; or it began `ago_ms` milliseconds ago (default 0), where that is told
+   * late. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed` without it.
+   */
+  started (isolation: Isolation, ago_ms?: number): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
 }

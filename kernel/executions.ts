@@ -60,6 +60,9 @@ const stragglers_ms = 3_000
 /** How long `cancel` waits for another process to end its run. */
 const cancelRemote_ms = 10_000
 
+/** The configuration of a skill that has none. */
+const unset = Object.freeze({})
+
 /** Runs executions: each is an actor over the transition table, an executor's run, and a record in storage. */
 export class Executions {
   readonly #live = new Map<string, Live>()
@@ -204,7 +207,7 @@ export class Executions {
     const { execution, redactor, secrets } = live
     const clean = (text: string): string => redactor === undefined ? text : redactor.text(text)
     const observer: TaskObserver = {
-      started: isolation => { this.#begin(live, isolation) },
+      started: (isolation, ago_ms = 0) => { this.#begin(live, isolation, ago_ms) },
       progress: (done, total, message) => { bus.emit('progress', { execution_id: execution.id, done, total, message: message === undefined ? undefined : clean(message) }) },
       log: (level, text) => { bus.emit('log', { execution_id: execution.id, level, text: clean(text) }) }
     }
@@ -214,7 +217,7 @@ export class Executions {
       tool: job.tool,
       parameters: job.parameters,
       timeout_ms: job.timeout_ms,
-      config: config.skills.config[job.skill.name] ?? {},
+      config: config.skills.config[job.skill.name] ?? unset,
       ...(secrets !== undefined && { secrets: secrets.values })
     }
     try {
@@ -239,10 +242,10 @@ export class Executions {
     return execution
   }
 
-  #begin (live: Live, isolation: Execution['isolation']): void {
-    if (live.began_ms !== undefined || !this.#move(live, 'begin')) return
+  #begin (live: Live, isolation: Execution['isolation'], ago_ms: number): void {
+    if (live.began_ms !== undefined || !this.#move(live, 'begin', ago_ms)) return
     this.#waiting--
-    live.began_ms = performance.now()
+    live.began_ms = performance.now() - ago_ms
     live.execution.isolation = isolation
     live.execution.started_at = live.execution.transitions.at(-1)?.at ?? null
     this.#it.storage.save({ execution: live.execution, owner: thisProcess() })
@@ -275,13 +278,13 @@ export class Executions {
   }
 
   /** Sends an event to the actor and records the state it leads to. @returns whether it led to another */
-  #move (live: Live, type: ExecutionEvent['type']): boolean {
+  #move (live: Live, type: ExecutionEvent['type'], ago_ms = 0): boolean {
     const { execution, actor } = live
     actor.send({ type })
     const status = actor.getSnapshot().context
     if (status === execution.status) return false
     execution.status = status
-    const at = new Date().toISOString()
+    const at = new Date(Date.now() - ago_ms).toISOString()
     if (isFinal(status)) {
       execution.finished_at = at
       if (live.began_ms !== undefined) execution.duration_ms = Math.round(performance.now() - live.began_ms)

@@ -45,6 +45,11 @@ export class Queue<T> {
     return true
   }
 
+  /** From the first on; what is taken at the moment may be deleted. */
+  * [Symbol.iterator] (): Generator<T, void> {
+    for (let node = this.#first; node !== undefined; node = node.next) yield node.value
+  }
+
   first (): T | undefined {
     return this.#first?.value
   }

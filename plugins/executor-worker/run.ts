@@ -1,5 +1,11 @@
 import { messageOf, outputBytesStop, outputOf, type Isolation, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { paceOf, type Pace } from './pace.ts'
 import type { Of, Result } from './protocol.ts'
+
+/** Who has a run that is dispatched. */
+export interface Holder { cancel (): void }
+
+let numbers = 0
 
 /** A run from its call to its outcome, whichever threads it is tried on. */
 export class Run {
@@ -10,15 +16,24 @@ export class Run {
   readonly outcome: Promise<Outcome>
   #resolve!: (outcome: Outcome) => void
   #reject!: (error: Error) => void
-  /** Times it was dispatched. */
+  /** Its place in the order of coming. */
+  readonly number = ++numbers
+  readonly pace: Pace
+  /** Whether it may share a thread's turn with others. */
+  readonly sociable: boolean
+  /** Times a thread ended, or blocked, before it began, and no other run was to blame. */
   attempts = 0
   settled = false
+  /** Undefined while it waits. */
+  holder: Holder | undefined
 
   constructor (task: Task, module: string, observer: TaskObserver, log: Logger) {
     this.task = task
     this.module = module
     this.#observer = observer
     this.#log = log
+    this.pace = paceOf(task.tool)
+    this.sociable = !isSensitive(task)
     this.outcome = new Promise((resolve, reject) => { this.#resolve = resolve; this.#reject = reject })
   }
 
@@ -33,8 +48,9 @@ export class Run {
     this.#reject(error)
   }
 
-  started (isolation: Isolation): void {
-    this.#tell(observer => { observer.started(isolation) })
+  /** @param ago_ms how long ago it began */
+  started (isolation: Isolation, ago_ms: number): void {
+    this.#tell(observer => { observer.started(isolation, ago_ms) })
   }
 
   heard (message: Of<'progress'> | Of<'log'>): void {
@@ -53,6 +69,11 @@ export class Run {
   }
 }
 
+/** Whether a task is given anything secret. */
+export function isSensitive ({ secrets, tool }: Task): boolean {
+  return secrets !== undefined || tool.secrets.length > 0
+}
+
 export const nothing = { output: '', output_truncated: false }
 
 export function failed (message: string, details: Record<string, unknown> = {}): Outcome {
@@ -60,7 +81,7 @@ export function failed (message: string, details: Record<string, unknown> = {}):
 }
 
 /** The outcome of a run that was neither out of time nor cancelled. */
-export function outcomeOf (result: Exclude<Result, { kind: 'recalled' }>, bytesMax: number): Outcome {
+export function outcomeOf (result: Exclude<Result, { kind: 'recalled' | 'board' }>, bytesMax: number): Outcome {
   switch (result.kind) {
     case 'output': {
       const kept = outputOf(result.text, bytesMax, result.bytes)
