@@ -1,4 +1,5 @@
 import type { Bus } from './bus.ts'
+import { Canceller, type CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
 import type { Executor, Outcome, Storage, StoredExecution, TaskObserver } from './contracts.ts'
 import { ERRORS, isErrorCode, messageOf, SkilletError, type ErrorCode } from './errors.ts'
@@ -10,6 +11,7 @@ import { isAlive, thisProcess } from './owner.ts'
 import { createRedactor, secretMark, type Redactor } from './redact.ts'
 import type { Execution, JsonObject } from './schemas.ts'
 import type { Secrets } from './secrets.ts'
+import { isoTime } from './time.ts'
 import { createExecutionActor, isFinal, nextStatus, type ExecutionActor } from './transitions.ts'
 import { within } from './within.ts'
 
@@ -31,7 +33,7 @@ type Ending = 'cancel' | 'interrupt'
 interface Live {
   readonly execution: Execution
   readonly actor: ExecutionActor
-  readonly abort: AbortController
+  readonly abort: Canceller
   /** What the skill is given; undefined where it declares nothing. */
   readonly secrets: GivenSecrets | undefined
   /** For everything that is kept or sent of it; undefined where there is no secret. */
@@ -40,6 +42,10 @@ interface Live {
   ending: Ending
   /** performance.now() at its start, once it runs. */
   began_ms: number | undefined
+  /** performance.now() when it was accepted. */
+  readonly accepted_ms: number
+  /** Whether the storage has it. */
+  saved: boolean
 }
 
 /** The secrets of a run's skill, or why it can't have them. */
@@ -56,6 +62,8 @@ interface Dependencies {
 
 /** How often requests of other processes to cancel are looked for. */
 const cancelPoll_ms = 100
+/** An execution whose id nobody knows yet is saved when it has not ended after so long: most end sooner, and are written once. */
+const unseen_ms = 20
 /** How long an aborted run has to end before its record is closed without it. */
 const stragglers_ms = 3_000
 /** How long `cancel` waits for another process to end its run. */
@@ -67,6 +75,9 @@ const unset = Object.freeze({})
 /** Runs executions: each is an actor over the transition table, an executor's run, and a record in storage. */
 export class Executions {
   readonly #live = new Map<string, Live>()
+  /** Those that the storage does not have yet, the oldest first. */
+  readonly #unsaved = new Set<Live>()
+  #saver: NodeJS.Timeout | undefined
   readonly #it: Dependencies
   #waiting = 0
   #stopping = false
@@ -86,7 +97,7 @@ export class Executions {
    * @returns the final record, acknowledged as `storage.durability` says
    * @throws SkilletError OVERLOADED when the queue is full or the server stops; then there is no execution
    */
-  async run (job: Job, signal: AbortSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
+  async run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
     const live = this.#accept(job, accepted)
     const cancel = (): void => { this.#end(live, 'cancel') }
     if (signal.aborted) cancel()
@@ -102,7 +113,7 @@ export class Executions {
    * Cancels an execution, of this process or another, and waits for its end.
    * @throws SkilletError EXECUTION_NOT_FOUND; CONFLICT when it ended otherwise
    */
-  async cancel (id: string, signal: AbortSignal): Promise<Execution> {
+  async cancel (id: string, signal: CancelSignal): Promise<Execution> {
     const live = this.#live.get(id)
     if (live !== undefined) {
       this.#end(live, 'cancel')
@@ -172,7 +183,8 @@ export class Executions {
     executor.check?.(job.tool, job.parameters)
     const secrets = this.#secretsOf(job.skill)
     const redactor = redactorOf(job, secrets)
-    const now = new Date().toISOString()
+    this.#it.storage.admit()
+    const now = isoTime()
     const execution: Execution = {
       id: newExecutionId(),
       skill_name: job.skill.name,
@@ -192,11 +204,12 @@ export class Executions {
       key: job.key,
       isolation: null
     }
-    this.#it.storage.save({ execution, owner: thisProcess() })
     this.#waiting++
     const { promise, resolve, reject } = withResolvers<Execution>()
-    const live: Live = { execution, actor: createExecutionActor(), abort: new AbortController(), secrets, redactor, ended: promise, ending: 'cancel', began_ms: undefined }
+    const live: Live = { execution, actor: createExecutionActor(), abort: new Canceller(), secrets, redactor, ended: promise, ending: 'cancel', began_ms: undefined, accepted_ms: performance.now(), saved: false }
     this.#live.set(execution.id, live)
+    if (accepted !== undefined || this.#it.bus.has('transition')) this.#save(live)
+    else this.#saveLater(live)
     accepted?.(execution.id)
     this.#record(execution, now)
     this.#perform(live, job, executor).then(resolve, reject)
@@ -223,7 +236,7 @@ export class Executions {
     }
     try {
       const outcome: Outcome = secrets?.refusal === undefined
-        ? await executor.run(task, observer, live.abort.signal)
+        ? await executor.run(task, observer, live.abort)
         : { status: 'failed', output: '', output_truncated: false, error: { message: secrets.refusal, details: {} } }
       this.#conclude(live, job, outcome)
     } catch (error) {
@@ -235,6 +248,7 @@ export class Executions {
       live.actor.stop()
     }
     try {
+      this.#unsaved.delete(live)
       storage.save({ execution, owner: null })
       if (config.storage.durability === 'committed') await storage.commit()
     } finally {
@@ -249,7 +263,28 @@ export class Executions {
     live.began_ms = performance.now() - ago_ms
     live.execution.isolation = isolation
     live.execution.started_at = live.execution.transitions.at(-1)?.at ?? null
+    if (live.saved) this.#save(live)
+  }
+
+  #save (live: Live): void {
+    this.#unsaved.delete(live)
+    live.saved = true
     this.#it.storage.save({ execution: live.execution, owner: thisProcess() })
+  }
+
+  /** Nobody can ask for it, unless it takes a while. */
+  #saveLater (live: Live): void {
+    this.#unsaved.add(live)
+    this.#saver ??= setInterval(() => {
+      const before_ms = performance.now() - unseen_ms
+      for (const live of this.#unsaved) {
+        if (live.accepted_ms > before_ms) return
+        this.#save(live)
+      }
+      if (this.#unsaved.size > 0) return
+      clearInterval(this.#saver)
+      this.#saver = undefined
+    }, unseen_ms).unref()
   }
 
   /** Closes the record by what the executor answered. */
@@ -285,7 +320,7 @@ export class Executions {
     const status = actor.getSnapshot().context
     if (status === execution.status) return false
     execution.status = status
-    const at = new Date(Date.now() - ago_ms).toISOString()
+    const at = isoTime(Date.now() - ago_ms)
     if (isFinal(status)) {
       execution.finished_at = at
       if (live.began_ms !== undefined) execution.duration_ms = Math.round(performance.now() - live.began_ms)
@@ -296,11 +331,11 @@ export class Executions {
 
   #record (execution: Execution, at: string): void {
     execution.transitions.push({ status: execution.status, at })
-    this.#it.bus.emit('transition', { execution_id: execution.id, skill_name: execution.skill_name, tool_name: execution.tool_name, status: execution.status, at })
+    if (this.#it.bus.has('transition')) this.#it.bus.emit('transition', { execution_id: execution.id, skill_name: execution.skill_name, tool_name: execution.tool_name, status: execution.status, at })
   }
 
   #end (live: Live, ending: Ending): void {
-    if (live.abort.signal.aborted) return
+    if (live.abort.aborted) return
     live.ending = ending
     live.abort.abort()
   }
@@ -309,7 +344,7 @@ export class Executions {
   async #interrupt (found: Execution): Promise<Execution> {
     const status = nextStatus(found.status, { type: 'interrupt' })
     if (status === found.status) return found
-    const at = new Date().toISOString()
+    const at = isoTime()
     const execution: Execution = {
       ...found,
       status,

@@ -1,5 +1,6 @@
 /** The kernel's public surface: what plugins, and the program's entry, may import. */
 export { ACCESS_PATTERN, compileAllows, SCOPES, type Access, type AccessScope } from './access.ts'
+export { abortSignalOf, Canceller, type CancelSignal } from './cancel.ts'
 export { Bus, type Events, type LogLevel } from './bus.ts'
 export { expandCommand, parseCommand, type Command, type CommandTemplate } from './command.ts'
 export { coerceText } from './coerce.ts'

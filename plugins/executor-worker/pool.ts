@@ -1,4 +1,4 @@
-import { SkilletError, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { SkilletError, type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
 import { Attempt } from './attempt.ts'
 import { Batch } from './batch.ts'
 import { slotsMax } from './board.ts'
@@ -59,7 +59,7 @@ export class Pool implements Executor {
    * Runs a task to its outcome.
    * @throws SkilletError OVERLOADED when the queue is full
    */
-  async run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+  async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
     if (signal.aborted || this.#closed) return { ...nothing, status: 'cancelled' }
     const { module } = task.skill
     if (module === undefined) return failed(`the skill ${task.skill.name} has no module to run`)

@@ -1,4 +1,4 @@
-import { health, messageOf, SkilletError, type Call, type Config, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
+import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
 import { Bodies, BodyCut, tooLarge } from './bodies.ts'
 import { unchecked, type Admission, type Door } from './door.ts'
 import { checkFraming, unframed, type Framing } from './framing.ts'
@@ -202,7 +202,7 @@ class HttpCall implements Call {
     this.access = access
   }
 
-  get signal (): AbortSignal {
+  get signal (): CancelSignal {
     return this.#exchange.signal
   }
 }
