@@ -12,7 +12,7 @@ import { createRedactor, secretMark, type Redactor } from './redact.ts'
 import type { Execution, JsonObject } from './schemas.ts'
 import type { Secrets } from './secrets.ts'
 import { isoTime } from './time.ts'
-import { createExecutionActor, isFinal, nextStatus, type ExecutionActor } from './transitions.ts'
+import { isFinal, nextStatus } from './transitions.ts'
 import { within } from './within.ts'
 
 /** A call that was validated and may run. */
@@ -32,7 +32,6 @@ type Ending = 'cancel' | 'interrupt'
 /** An execution that has not ended, in this process. */
 interface Live {
   readonly execution: Execution
-  readonly actor: ExecutionActor
   readonly abort: Canceller
   /** What the skill is given; undefined where it declares nothing. */
   readonly secrets: GivenSecrets | undefined
@@ -206,7 +205,7 @@ export class Executions {
     }
     this.#waiting++
     const { promise, resolve, reject } = withResolvers<Execution>()
-    const live: Live = { execution, actor: createExecutionActor(), abort: new Canceller(), secrets, redactor, ended: promise, ending: 'cancel', began_ms: undefined, accepted_ms: performance.now(), saved: false }
+    const live: Live = { execution, abort: new Canceller(), secrets, redactor, ended: promise, ending: 'cancel', began_ms: undefined, accepted_ms: performance.now(), saved: false }
     this.#live.set(execution.id, live)
     if (accepted !== undefined || this.#it.bus.has('transition')) this.#save(live)
     else this.#saveLater(live)
@@ -245,7 +244,6 @@ export class Executions {
       this.#fail(live, job, fault.code, fault.message, fault.details, 'fail')
     } finally {
       if (live.began_ms === undefined) this.#waiting--
-      live.actor.stop()
     }
     try {
       this.#unsaved.delete(live)
@@ -315,9 +313,8 @@ export class Executions {
 
   /** Sends an event to the actor and records the state it leads to. @returns whether it led to another */
   #move (live: Live, type: ExecutionEvent['type'], ago_ms = 0): boolean {
-    const { execution, actor } = live
-    actor.send({ type })
-    const status = actor.getSnapshot().context
+    const { execution } = live
+    const status = nextStatus(execution.status, { type })
     if (status === execution.status) return false
     execution.status = status
     const at = isoTime(Date.now() - ago_ms)
