@@ -1,4 +1,4 @@
-import { SkilletError, type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { List, SkilletError, type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
 import { Attempt } from './attempt.ts'
 import { Batch } from './batch.ts'
 import { slotsMax } from './board.ts'
@@ -6,7 +6,6 @@ import { threadEnvironment } from './environment.ts'
 import { headroom_mib, type HeapWatch } from './heap-watch.ts'
 import { batch_ms, settle_ms, type Limits } from './limits.ts'
 import type { Message } from './protocol.ts'
-import { Queue } from './queue.ts'
 import { failed, mebibytes, nothing, Run } from './run.ts'
 import { Thread } from './thread.ts'
 
@@ -27,8 +26,8 @@ export class Pool implements Executor {
   readonly #log: Logger
   readonly #heap: HeapWatch
   readonly #environment = threadEnvironment(process.env)
-  readonly #short = new Queue<Run>()
-  readonly #others = new Queue<Run>()
+  readonly #short = new List<Run>()
+  readonly #others = new List<Run>()
   /** All that have not ended. */
   readonly #threads = new Set<Thread>()
   /** Last given back, last: it is used first, so that those that are not needed grow old. */
@@ -98,7 +97,7 @@ export class Pool implements Executor {
     else run.holder?.cancel()
   }
 
-  #laneOf (run: Run): Queue<Run> {
+  #laneOf (run: Run): List<Run> {
     return run.sociable && run.pace.short ? this.#short : this.#others
   }
 
@@ -124,8 +123,8 @@ export class Pool implements Executor {
   }
 
   /** What has been learned of a tool since may have changed the lane of its runs. */
-  #firstOf (lane: Queue<Run>): Run | undefined {
-    for (let run = lane.first(); run !== undefined; run = lane.first()) {
+  #firstOf (lane: List<Run>): Run | undefined {
+    for (let run = lane.first; run !== undefined; run = lane.first) {
       if (this.#laneOf(run) === lane) return run
       lane.delete(run)
       this.#laneOf(run).push(run)

@@ -1,4 +1,4 @@
-import { messageOf, outputBytesStop, outputOf, type Isolation, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { messageOf, outputBytesStop, outputOf, type Isolation, type Listed, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
 import { paceOf, type Pace } from './pace.ts'
 import type { Of, Result } from './protocol.ts'
 
@@ -8,7 +8,7 @@ export interface Holder { cancel (): void }
 let numbers = 0
 
 /** A run from its call to its outcome, whichever threads it is tried on. */
-export class Run {
+export class Run implements Listed<Run> {
   readonly task: Task
   readonly module: string
   readonly #observer: TaskObserver
@@ -24,6 +24,9 @@ export class Run {
   /** Times a thread ended, or blocked, before it began, and no other run was to blame. */
   attempts = 0
   settled = false
+  list: object | undefined
+  previous: Run | undefined
+  next: Run | undefined
   /** Undefined while it waits. */
   holder: Holder | undefined
 
