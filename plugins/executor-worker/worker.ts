@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setImmediate } from 'node:timers'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
 import { Board, claims } from './board.ts'
@@ -72,6 +73,8 @@ async function runAlone (message: Of<'run'>): Promise<Ended | null> {
   const before = activeCount()
   begin(execution, message.env)
   const { result, ran_ms, over } = await owner.run(execution, perform, execution, message)
+  // What it has put off to the end of its turn is still its own: a loop in it is ended as one in the tool.
+  await new Promise(resolve => { setImmediate(resolve) })
   end(execution)
   const spent = !over || keepsTooMuch(ran_ms)
   const settling = !spent && leftOpen(before)
