@@ -28,7 +28,8 @@ export interface Services {
   executions: Pick<Executions, 'run' | 'cancel'>
   storage: Pick<Storage, 'get' | 'list'>
   search: Pick<Search, 'search'>
-  plugins (): PluginStatus[]
+  /** The same list until one of them changes. */
+  plugins (): readonly PluginStatus[]
   uptime_seconds (): number
 }
 

@@ -3,7 +3,7 @@ import { claims } from './board.ts'
 import { declaredEnvironment } from './environment.ts'
 import { attemptsMax, begin_ms, type Limits } from './limits.ts'
 import type { Ended, Of, Result } from './protocol.ts'
-import { failed, isSensitive, mebibytes, nothing, outcomeOf, type Holder, type Run } from './run.ts'
+import { failed, mebibytes, nothing, outcomeOf, type Holder, type Run } from './run.ts'
 import { ThreadDeath, type Thread } from './thread.ts'
 
 export interface AttemptEvents {
@@ -78,7 +78,7 @@ export class Attempt implements Holder {
         parameters: task.parameters,
         config: task.config,
         secrets: task.secrets ?? {},
-        sensitive: isSensitive(task),
+        sensitive: this.run.sensitive,
         env: declaredEnvironment(process.env, task.skill.permissions.env)
       })
       this.conclude(ended.result, ended.ran_ms)

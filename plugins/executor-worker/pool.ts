@@ -1,10 +1,10 @@
-import { List, SkilletError, type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { List, SkilletError, within, type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
 import { Attempt } from './attempt.ts'
 import { Batch } from './batch.ts'
 import { slotsMax } from './board.ts'
 import { threadEnvironment } from './environment.ts'
 import { headroom_mib, type HeapWatch } from './heap-watch.ts'
-import { batch_ms, settle_ms, type Limits } from './limits.ts'
+import { batch_ms, begin_ms, settle_ms, type Limits } from './limits.ts'
 import type { Message } from './protocol.ts'
 import { failed, mebibytes, nothing, Run } from './run.ts'
 import { Thread } from './thread.ts'
@@ -78,6 +78,19 @@ export class Pool implements Executor {
     }
   }
 
+  async probe (): Promise<void> {
+    if (this.#closed) throw new Error('the executor is stopping')
+    if (this.#computing >= this.#limits.threads) return // each has its time limit
+    const thread = this.#idle.pop() ?? (this.#threads.size < this.#limits.threadsMax ? this.#newThread(0) : undefined)
+    if (thread === undefined) return
+    if (!await within(begin_ms, thread.ping()).catch(() => false)) {
+      void thread.end()
+      throw new Error('a script thread does not answer')
+    }
+    this.#giveBack(thread)
+    this.#pump()
+  }
+
   /** Settles every run, and ends every thread. */
   async close (): Promise<void> {
     this.#closed = true
@@ -98,7 +111,7 @@ export class Pool implements Executor {
   }
 
   #laneOf (run: Run): List<Run> {
-    return run.sociable && run.pace.short ? this.#short : this.#others
+    return !run.sensitive && run.pace.short ? this.#short : this.#others
   }
 
   /** At the end of the turn, so that what comes in it goes together. */
@@ -218,8 +231,9 @@ export class Pool implements Executor {
   /** An idle thread, or a new one. Undefined when there are as many as there may be: one that ends pumps again. */
   #threadFor (run: Run, nice: number): Thread | undefined {
     const { revision } = run.task.skill
-    let at = this.#idle.findLastIndex(thread => thread.nice === nice && thread.has(run.module, revision))
-    while (at >= 0 || (at = this.#idle.findLastIndex(thread => thread.nice === nice)) >= 0) {
+    const fits = (thread: Thread): boolean => thread.nice === nice && thread.takes(run)
+    let at = this.#idle.findLastIndex(thread => fits(thread) && thread.has(run.module, revision))
+    while (at >= 0 || (at = this.#idle.findLastIndex(fits)) >= 0) {
       const [thread] = this.#idle.splice(at, 1)
       const known = thread?.revisions.get(run.module)
       if (known === undefined || known === revision) return thread
@@ -228,7 +242,7 @@ export class Pool implements Executor {
       at = -1
     }
     if (this.#threads.size < this.#limits.threadsMax) return this.#newThread(nice)
-    void this.#idle.shift()?.end() // of the other kind
+    void this.#idle.shift()?.end() // one that only others may have makes room
     return undefined
   }
 
@@ -298,6 +312,7 @@ export class Pool implements Executor {
       case 'run':
       case 'batch':
       case 'ask':
+      case 'ping':
       case 'ready':
       case 'ended': // Sent another way, or heard by the thread itself.
     }

@@ -25,6 +25,8 @@ export type Message =
   }
   /** Runs of short tools, one after another, each in the slot of the board that has its index. */
   | { type: 'batch', run: number, calls: readonly Call[] }
+  /** Asks whether it answers: the piscina task returns. */
+  | { type: 'ping' }
   /** Asks a running tool to end: its signal aborts. */
   | { type: 'ask', run: number }
   // From the thread:

@@ -11,6 +11,8 @@ let numbers = 0
 export class Run implements Listed<Run> {
   readonly task: Task
   readonly module: string
+  /** Whether it is given anything secret. */
+  readonly sensitive: boolean
   readonly #observer: TaskObserver
   readonly #log: Logger
   readonly outcome: Promise<Outcome>
@@ -19,8 +21,6 @@ export class Run implements Listed<Run> {
   /** Its place in the order of coming. */
   readonly number = ++numbers
   readonly pace: Pace
-  /** Whether it may share a thread's turn with others. */
-  readonly sociable: boolean
   /** Times a thread ended, or blocked, before it began, and no other run was to blame. */
   attempts = 0
   settled = false
@@ -33,10 +33,10 @@ export class Run implements Listed<Run> {
   constructor (task: Task, module: string, observer: TaskObserver, log: Logger) {
     this.task = task
     this.module = module
+    this.sensitive = task.secrets !== undefined || task.tool.secrets.length > 0
     this.#observer = observer
     this.#log = log
     this.pace = paceOf(task.tool)
-    this.sociable = !isSensitive(task)
     this.outcome = new Promise((resolve, reject) => { this.#resolve = resolve; this.#reject = reject })
   }
 
@@ -70,11 +70,6 @@ export class Run implements Listed<Run> {
       this.#log.error({ execution_id: this.task.execution_id, error: messageOf(error) }, 'an observer of a run failed')
     }
   }
-}
-
-/** Whether a task is given anything secret. */
-export function isSensitive ({ secrets, tool }: Task): boolean {
-  return secrets !== undefined || tool.secrets.length > 0
 }
 
 export const nothing = { output: '', output_truncated: false }

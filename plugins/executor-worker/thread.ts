@@ -146,6 +146,22 @@ export class Thread {
     return this.loaded.has(module) && this.revisions.get(module) === revision
   }
 
+  /**
+   * Whether a run may have it. Code can leave traps for what comes later in the same thread: what is given anything secret
+   * shares a thread with no other skill, neither before nor after.
+   */
+  takes ({ module, sensitive }: { module: string, sensitive: boolean }): boolean {
+    const others = this.revisions.size > (this.revisions.has(module) ? 1 : 0)
+    return !others || !(sensitive || this.#sensitive)
+  }
+
+  /** Resolves when it answers. Only while it has no run. */
+  async ping (): Promise<void> {
+    const answer = this.#piscina.run({ type: 'ping' } satisfies Message)
+    if (this.#worker === undefined) this.#attach()
+    await answer
+  }
+
   /** Asks a running tool to end. */
   ask (run: number): void {
     const message = { type: 'ask', run } as const

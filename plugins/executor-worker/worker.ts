@@ -48,8 +48,12 @@ function stray (error: unknown): void {
   else send({ type: 'stray', text: execution === undefined ? messageOfThrow(error) : `${execution.message.execution_id}: ${messageOfThrow(error)}` })
 }
 
-export default function run (message: Of<'run'> | Of<'batch'>): Promise<Ended | null> {
-  return message.type === 'run' ? runAlone(message) : performBatch(message, board, data.output_bytes_max, host)
+export default async function run (message: Of<'run'> | Of<'batch'> | Of<'ping'>): Promise<Ended | null> {
+  switch (message.type) {
+    case 'run': return await runAlone(message)
+    case 'batch': return await performBatch(message, board, data.output_bytes_max, host)
+    case 'ping': return null
+  }
 }
 
 const host = { send, begin, as: <T>(execution: Execution, call: () => T): T => owner.run(execution, call), end, keepsTooMuch }
