@@ -2,7 +2,7 @@ import { Attempt, type AttemptEvents, type Said } from './attempt.ts'
 import { claims, clock_ms } from './board.ts'
 import { declaredEnvironment } from './environment.ts'
 import { begin_ms, slow_ms, type Limits } from './limits.ts'
-import type { Call, CallTool, Ended } from './protocol.ts'
+import type { CallTool, Ended, Of } from './protocol.ts'
 import type { Run } from './run.ts'
 import { ThreadDeath, type Thread } from './thread.ts'
 
@@ -54,7 +54,7 @@ export class Batch {
     const { board } = this.thread
     board.deal(this.#attempts.length)
     try {
-      const { thread } = await this.thread.execute({ type: 'batch', run: this.number, calls: callsOf(this.#attempts) })
+      const { thread } = await this.thread.execute(messageOf(this.#attempts, this.number))
       clearTimeout(this.#timer)
       this.#collect()
       this.#giveBack()
@@ -138,20 +138,18 @@ export class Batch {
   }
 }
 
-function callsOf (attempts: readonly Attempt[]): Call[] {
-  const tools = new Map<object, CallTool>()
-  return attempts.map(({ number, run: { module, task } }) => {
-    let of = tools.get(task.tool)
-    if (of === undefined || of.config !== task.config) {
-      of = {
-        module,
-        revision: task.skill.revision,
-        tool: task.tool.name,
-        config: task.config,
-        env: declaredEnvironment(process.env, task.skill.permissions.env)
-      }
-      tools.set(task.tool, of)
-    }
-    return { run: number, execution_id: task.execution_id, of, parameters: task.parameters }
+function messageOf (attempts: readonly Attempt[], run: number): Of<'batch'> {
+  const tools: CallTool[] = []
+  const known = new Map<object, number>()
+  const tool_of = attempts.map(({ run: { module, task: { tool, config, skill } } }) => {
+    const number = known.get(tool)
+    if (number !== undefined && tools[number]?.config === config) return number
+    known.set(tool, tools.length)
+    return tools.push({ module, revision: skill.revision, tool: tool.name, config, env: declaredEnvironment(process.env, skill.permissions.env) }) - 1
   })
+  return {
+    type: 'batch', run, tools, tool_of,
+    execution_ids: attempts.map(attempt => attempt.run.task.execution_id),
+    parameters: JSON.stringify(attempts.map(attempt => attempt.run.task.parameters))
+  }
 }

@@ -1,11 +1,14 @@
 import { setImmediate } from 'node:timers'
 import { claims, type Board } from './board.ts'
-import type { Call, Ended, Message, Of, Result } from './protocol.ts'
+import type { Ended, Message, Of, Result } from './protocol.ts'
 import { Execution } from './thread-execution.ts'
 import { activeCount, leftOpen, whenClosed } from './thread-leftovers.ts'
 import { isLoaded, toolOf, urlOf } from './thread-modules.ts'
 import { isThenable, settled } from './thread-promise.ts'
 import { failureOf, resultOf } from './thread-text.ts'
+
+/** Taken before any tool could replace it, and look at what others are given. */
+const { parse } = JSON
 
 /** What a batch needs of its thread. */
 export interface Host {
@@ -31,13 +34,13 @@ interface Turn {
  * leaves something open, is the last: the others are given back.
  */
 class Batch {
-  readonly #calls: readonly Call[]
+  readonly #message: Of<'batch'>
+  readonly #parameters: readonly unknown[]
   readonly #board: Board
   readonly #bytesMax: number
   readonly #host: Host
   readonly #before = activeCount()
   readonly #resolve: (ended: Ended | null) => void
-  readonly #run: number
   #turn: Turn | undefined
   /** No further call begins. */
   #over = false
@@ -46,34 +49,34 @@ class Batch {
   /** Whether a message tells something that the end of the batch must not overtake. */
   #spoke = false
 
-  constructor ({ run, calls }: Of<'batch'>, board: Board, bytesMax: number, host: Host, resolve: (ended: Ended | null) => void) {
-    this.#run = run
-    this.#calls = calls
+  constructor (message: Of<'batch'>, board: Board, bytesMax: number, host: Host, resolve: (ended: Ended | null) => void) {
+    this.#message = message
+    this.#parameters = parse(message.parameters) as unknown[] // written by the main thread
     this.#board = board
     this.#bytesMax = bytesMax
     this.#host = host
     this.#resolve = resolve
     board.clear()
     // Node drains its queues between two immediates. Only the last is active: so they count as one open resource.
-    for (let slot = 0; slot < calls.length; slot++) setImmediate(() => { this.#step(slot) }).unref()
+    for (let slot = 0; slot < message.tool_of.length; slot++) setImmediate(() => { this.#step(slot) }).unref()
     setImmediate(() => { this.#close() })
   }
 
   #step (slot: number): void {
     if (this.#over || !this.#finish()) return
-    const call = this.#calls[slot]
-    if (call === undefined) return
-    const { of } = call
+    const { run, tools, tool_of, execution_ids } = this.#message
+    const of = tools[tool_of[slot] ?? 0]
+    if (of === undefined) return
     const url = urlOf(of.module, of.revision)
     if (!isLoaded(url)) return this.#end('free') // it was given to another thread than was meant
     if (!this.#board.begin(slot, claims.dispatched)) return
-    const execution = new Execution({ run: call.run, execution_id: call.execution_id, config: of.config, secrets: none }, this.#host.send)
+    const execution = new Execution({ run: run + slot, execution_id: execution_ids[slot] ?? '', config: of.config, secrets: none }, this.#host.send)
     this.#host.begin(execution, of.env)
     const turn: Turn = { slot, execution, began_ms: performance.now(), end: undefined }
     this.#turn = turn
     try {
       const tool = toolOf(url, of.tool)
-      const value = this.#host.as(execution, () => tool(call.parameters, execution.context()))
+      const value = this.#host.as(execution, () => tool(this.#parameters[slot], execution.context()))
       if (isThenable(value)) void this.#await(turn, value)
       else turn.end = { result: resultOf(value, this.#bytesMax), ran_ms: performance.now() - turn.began_ms, over: true }
     } catch (error) {
@@ -124,10 +127,10 @@ class Batch {
 
   #end (thread: Ended['thread']): void {
     this.#over = true
-    const ended: Ended = { type: 'ended', run: this.#run, result: { kind: 'board' }, ran_ms: 0, thread }
+    const ended: Ended = { type: 'ended', run: this.#message.run, result: { kind: 'board' }, ran_ms: 0, thread }
     if (thread === 'free' && !this.#spoke) return this.#resolve(ended)
     this.#host.send(ended)
-    if (thread === 'settling') whenClosed(this.#before, () => { this.#host.send({ type: 'clean', run: this.#run }) })
+    if (thread === 'settling') whenClosed(this.#before, () => { this.#host.send({ type: 'clean', run: this.#message.run }) })
     this.#resolve(null)
   }
 }
