@@ -206,7 +206,9 @@ export class Executions {
     const observer: TaskObserver = {
       started: isolation => { this.#begin(live, isolation) },
       progress: (done, total, message) => { bus.emit('progress', { execution_id: execution.id, done, total, message: message === undefined ? undefined : clean(message) }) },
-      log: (level, text) => { bus.emit('log', { execution_id: execution.id, level, text: clean(text) }) }
+      log: (level, text) => { bus.emit('log', { execution_id: execution.id, level, text: clean(text) }) },
+      // A secret may lie across two pieces, where no redactor finds it.
+      ...(redactor === undefined && bus.has('output') && { output: (text: string) => { bus.emit('output', { execution_id: execution.id, text }) } })
     }
     const task = {
       execution_id: execution.id,
