@@ -2,6 +2,7 @@ import type { AnyPlugin, ExamineContext, Finding, Storage } from './contracts.ts
 import { messageOf } from './errors.ts'
 import { isAlive } from './owner.ts'
 import type { PluginStatus, QuarantinedSkill } from './schemas.ts'
+import { within } from './within.ts'
 
 /** What is known without asking a plugin. */
 export interface Known {
@@ -25,7 +26,7 @@ export async function examine (known: Known, plugins: readonly AnyPlugin[], cont
   ]
   const asked = await Promise.all([
     serving(known.storage),
-    ...plugins.map(async plugin => await within(plugin, context))
+    ...plugins.map(async plugin => await ask(plugin, context))
   ])
   return [...own, ...asked.flat()]
 }
@@ -36,15 +37,14 @@ async function serving (storage: Pick<Storage, 'holder'>): Promise<Finding[]> {
   return [{ level: 'ok', about: 'server', text: `process ${holder.owner.pid} serves this data directory${holder.note === '' ? '' : ` at ${holder.note}`}` }]
 }
 
-async function within ({ name, examine }: AnyPlugin, context: ExamineContext): Promise<Finding[]> {
+async function ask ({ name, examine }: AnyPlugin, context: ExamineContext): Promise<Finding[]> {
   if (examine === undefined) return []
-  let timer
-  const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => { reject(new Error(`it did not answer within ${examine_ms / 1000} s`)) }, examine_ms) })
+  const problem = (why: string): Finding[] => [{ level: 'problem', about: `plugin ${name}`, text: `it can't say how it is: ${why}` }]
+  let findings: Finding[] = problem(`it did not answer within ${examine_ms / 1000} s`)
   try {
-    return await Promise.race([examine(context), late])
+    await within(examine_ms, (async () => { findings = await examine(context) })())
   } catch (error) {
-    return [{ level: 'problem', about: `plugin ${name}`, text: `it can't say how it is: ${messageOf(error)}` }]
-  } finally {
-    clearTimeout(timer)
+    return problem(messageOf(error))
   }
+  return findings
 }

@@ -8,6 +8,7 @@ import type { Call, Operation, Services } from './operation.ts'
 import { operations } from './operations/index.ts'
 import { compileCheck, type Check } from './validation.ts'
 import type { Version } from './version.ts'
+import { within } from './within.ts'
 
 /** How long a probe may take, and how long its answer holds, in milliseconds. */
 const probe_ms = { timeout: 2_000, cached: 1_000 }
@@ -37,7 +38,8 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
   const writes = cached(async () => {
     const { storage } = services
     // A role that nobody holds for long: whoever asks takes it over.
-    await within(storage.claim('probe', { owner: thisProcess(), note: '' }, () => false), probe_ms.timeout)
+    const written = storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
+    if (!await within(probe_ms.timeout, written)) throw new Error(`the storage has not committed within ${probe_ms.timeout} ms`)
   })
   return {
     operations,
@@ -63,14 +65,4 @@ function cached (probe: () => Promise<void>): () => Promise<boolean> {
   return () => answer ??= probe().then(() => true, () => false).finally(() => {
     setTimeout(() => { answer = undefined }, probe_ms.cached).unref()
   })
-}
-
-async function within (work: Promise<unknown>, timeout_ms: number): Promise<void> {
-  let timer
-  const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => { reject(new Error('too late')) }, timeout_ms) })
-  try {
-    await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -11,8 +11,9 @@ export {
   type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext
 } from './contracts.ts'
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './errors.ts'
+export { changeFile, hasCode, isAbsent, replaceFile } from './file.ts'
 export type { Gateway } from './gateway.ts'
-export { decodeJson, jsonDepthMax } from './json.ts'
+export { decodeJson, isObject, jsonDepthMax } from './json.ts'
 export { accessOf, defaultKeyName, hashKey, KEY_NAME, KeySettings, newKey, parseKeys, readKeys } from './keys.ts'
 export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
 export { silentLogger, type Logger } from './log.ts'

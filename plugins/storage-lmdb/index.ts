@@ -1,6 +1,6 @@
 import { access, constants, mkdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { definePlugin, messageOf, type Finding } from '../../kernel/index.ts'
+import { definePlugin, isAbsent, messageOf, type Finding } from '../../kernel/index.ts'
 import { checkFile } from './check-file.ts'
 import { openEnvironment } from './environment.ts'
 import { claimFormat, formatVersion, migrate } from './format.ts'
@@ -57,8 +57,4 @@ async function examine (data_dir: string): Promise<Finding[]> {
 function mebibytes (bytes: number): string {
   const mib = bytes / 1_048_576
   return mib < 10 ? mib.toFixed(1) : String(Math.round(mib))
-}
-
-function isAbsent (error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
