@@ -11,6 +11,9 @@ export interface Known {
   storage: Pick<Storage, 'holder'>
 }
 
+/** What is true of every run until there is a sandbox. */
+export const isolationNote = 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced'
+
 /** How long a plugin may take to look at its surroundings, in milliseconds. */
 const examine_ms = 5_000
 
@@ -28,7 +31,7 @@ export async function examine (known: Known, plugins: readonly AnyPlugin[], cont
     serving(known.storage),
     ...plugins.map(async plugin => await ask(plugin, context))
   ])
-  return [...own, ...asked.flat()]
+  return [...own, { level: 'note', about: 'isolation', text: isolationNote }, ...asked.flat()]
 }
 
 async function serving (storage: Pick<Storage, 'holder'>): Promise<Finding[]> {

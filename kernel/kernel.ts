@@ -4,7 +4,7 @@ import { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
 import type { AnyPlugin, Executor, Finding, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
 import { messageOf } from './errors.ts'
-import { examine } from './examine.ts'
+import { examine, isolationNote } from './examine.ts'
 import { Executions } from './executions.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
@@ -77,7 +77,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
     const executions = new Executions({ config, storage, executors, secrets, bus, log })
-    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced')
+    log.info({}, isolationNote)
     const interrupted = await executions.recover()
     if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
     scope.defer(executions.watchCancelRequests())

@@ -49,7 +49,7 @@ export class UsageError extends Error {}
 export interface Given { file?: string, flags: Record<string, unknown> }
 
 /** Reads the configuration. @throws UsageError */
-export function configure (given: Given, { env, cwd }: Terminal): Config {
+export function configure (given: Given, { env, cwd }: Pick<Terminal, 'env' | 'cwd'>): Config {
   try {
     return loadConfig({ ...given, env, cwd })
   } catch (error) {

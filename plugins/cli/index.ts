@@ -16,10 +16,11 @@ export type { BuiltinPlugins } from './boot.ts'
 export async function runCommandLine (argv: readonly string[], builtin: BuiltinPlugins): Promise<number> {
   const terminal = processTerminal()
   const interrupt = onSignals(terminal.err)
+  let status = 0
   try {
-    const program = await createProgram(argv, { terminal, signal: interrupt.signal, builtin })
+    const program = await createProgram(argv, { terminal, signal: interrupt.signal, builtin, setStatus: given => { status = given } })
     await program.parseAsync([...argv], { from: 'user' })
-    return 0
+    return status
   } catch (error) {
     return report(error, { argv, terminal, interrupted: interrupt.signal.aborted })
   } finally {

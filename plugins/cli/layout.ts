@@ -42,7 +42,7 @@ function cut (text: string, room: number | undefined): string {
 /** A duration for people: `12 ms`, `1.2 s`, `3 min 20 s`. */
 export function duration (ms: number): string {
   if (ms < 1000) return `${ms} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }

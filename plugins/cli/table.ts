@@ -10,6 +10,10 @@ export const commands: readonly CommandRow[] = [
   { name: 'history', description: 'Show what was run', load: () => import('./commands/history.ts') },
   { name: 'show', description: 'Show the record of an execution', load: () => import('./commands/show.ts') },
   { name: 'cancel', description: 'End a run, whichever process runs it', load: () => import('./commands/cancel.ts') },
+  { name: 'doctor', description: 'Look for what is wrong, and say what to do', load: () => import('./commands/doctor.ts') },
+  { name: 'init', description: 'Write a skill of your own to begin with, and its test', load: () => import('./commands/init.ts') },
   { name: 'key', description: 'Make, list and revoke API keys', load: () => import('./commands/key.ts') },
-  { name: 'secret', description: 'Keep the secrets that skills need', load: () => import('./commands/secret.ts') }
+  { name: 'secret', description: 'Keep the secrets that skills need', load: () => import('./commands/secret.ts') },
+  { name: 'completions', description: 'Print what makes a shell complete commands, skills, tools and parameters', load: () => import('./commands/completions.ts') },
+  { name: '__complete', description: 'Complete the last word', hidden: true, load: () => import('./commands/complete.ts') }
 ]
