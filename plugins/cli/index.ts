@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { messageOf, readVersion, SkilletError } from '../../kernel/index.ts'
 import { UsageError, type BuiltinPlugins } from './boot.ts'
 import type { CommandContext } from './command.ts'
-import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_USAGE } from './exit-codes.ts'
+import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_UNREAD, EXIT_USAGE } from './exit-codes.ts'
 import { commands } from './table.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
@@ -53,6 +53,8 @@ function report (error: unknown, { argv, terminal, interrupted }: { argv: readon
   } else if (interrupted && !usage) {
     terminal.err('interrupted\n')
     return EXIT_INTERRUPTED
+  } else if (terminal.unread.aborted && error instanceof SkilletError && error.code === 'CANCELLED') {
+    return EXIT_UNREAD
   }
   const known = error instanceof SkilletError ? error
     : new SkilletError(usage ? 'INVALID_PARAMETERS' : 'INTERNAL', messageOf(error).replace(/^error: /, ''))
