@@ -1,10 +1,13 @@
 import { Command, type Argument, type Option } from 'commander'
-import type { CommandContext } from './command.ts'
 import { addSettingOptions } from './options.ts'
 import { commands } from './table.ts'
+import { processTerminal } from './terminal.ts'
 
 /** The commands as Markdown, from their definitions: the reference in docs/command-line.md. */
-export async function reference (context: CommandContext): Promise<string> {
+export async function reference (): Promise<string> {
+  // The definitions are read; nothing is run.
+  const none = () => { throw new Error('the reference runs no command') }
+  const context = { terminal: processTerminal(), signal: new AbortController().signal, builtin: { storage: none, scratch: none, search: none, executors: [], skills: [], transports: [] }, setStatus: none }
   const probe = new Command()
   addSettingOptions(probe, { serve: true })
   const settings = new Set(probe.options.map(({ long }) => long))

@@ -1,4 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   completeConfig, configFile, configHome, loadPlugins, messageOf, SecretFile, silentLogger, type AnyPlugin, type Config, type Finding
 } from '../../../kernel/index.ts'
@@ -46,19 +49,28 @@ async function examine (given: Given, context: CommandContext): Promise<Finding[
     return findings
   }
   const from = given.file === undefined ? {} : { file: given.file }
-  // Without its history, when that is what is broken: the rest is still worth a look.
-  for (const needs of [whole, { ...whole, history: false }]) {
+  const look = async (config: Config, needs: Needs): Promise<void> => {
+    const kernel = await boot(builtin, config, needs, terminal, silentLogger, signal, from)
     try {
-      const kernel = await boot(builtin, config, needs, terminal, silentLogger, signal, from)
-      try {
-        findings.push(...await kernel.examine(plugins, signal))
-      } finally {
-        await kernel.stop()
-      }
-      break
+      findings.push(...await kernel.examine(plugins, signal))
+    } finally {
+      await kernel.stop()
+    }
+  }
+  try {
+    await look(config, whole)
+  } catch (error) {
+    signal.throwIfAborted()
+    findings.push({ level: 'problem', about: 'start', text: firstLine(error) })
+    // The data directory may be what is broken: the rest is worth a look all the same.
+    const elsewhere = await mkdtemp(join(tmpdir(), 'skillet-doctor-'))
+    try {
+      await look({ ...config, data_dir: elsewhere }, { ...whole, history: false })
     } catch (error) {
       signal.throwIfAborted()
-      findings.push({ level: 'problem', about: needs.history ? 'start' : 'start without a history', text: firstLine(error) })
+      findings.push({ level: 'problem', about: 'start without a history', text: firstLine(error) })
+    } finally {
+      await rm(elsewhere, { recursive: true, force: true })
     }
   }
   return findings
