@@ -159,6 +159,8 @@ export interface Executor {
    * once it is closed. Whatever the tool does, no other run is harmed and nothing runs twice.
    */
   run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome>
+  /** Resolves when what runs its tools answers, or is busy with as many as it may run; rejects when it does not. One call at a time. */
+  probe? (): Promise<void>
 }
 
 // ---------------------------------------------------------------- skill sources

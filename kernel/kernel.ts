@@ -89,7 +89,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
       plugins: plugin_states,
       uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)
     })
-    const gateway = createGateway(services, bus)
+    const gateway = createGateway(services, [...executors.values()], bus)
 
     // From here on, closing the scope runs, in this order: transports quiesce, executions drain, transports close.
     const transports: Transport[] = []

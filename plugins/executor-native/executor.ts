@@ -11,6 +11,8 @@ import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.
 
 /** How long runs may take to end when the executor closes, before their helpers are ended with them. */
 const close_ms = 4_000
+const nothingDeclared: readonly string[] = []
+
 interface Options {
   /** Commands that run at once. */
   processes: number
@@ -82,6 +84,24 @@ export class NativeExecutor implements Executor {
       })
     } finally {
       if (cancel !== undefined) signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  async probe (): Promise<void> {
+    if (this.#closing) throw new Error('the executor is stopping')
+    if (this.#active.size >= this.#options.processes) return // each has its time limit
+    const helper = this.#helpers.pick()
+    const timer = this.#expectAnswer(helper)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        // That there is no such command would be an answer, too.
+        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
+          if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
+          else if (answer.type !== 'started') resolve()
+        })
+      })
+    } finally {
+      clearTimeout(timer)
     }
   }
 

@@ -215,8 +215,11 @@ t.test('a helper that does not answer is ended, and replaced', async t => {
   t.teardown(() => executor.close())
   const helper = Number((await runCall(executor, shellCall('echo $PPID'))).output)
   process.kill(helper, 'SIGSTOP')
+  const probed = t.rejects(executor.probe(), /helper process died/)
   t.match(await runCall(executor, shellCall('echo never')), { status: 'failed', started: [], error: { message: /helper process/ } })
+  await probed
   await gone([helper])
+  await executor.probe()
   t.match(await runCall(executor, shellCall('echo well')), { status: 'success', output: 'well\n' })
 })
 
