@@ -7,7 +7,7 @@ export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
 export { completeConfig, configFile, configHome, dataHome, loadConfig, settings, type ConfigSources, type Setting } from './config-load.ts'
 export {
-  filteredTotalMax, type AnyPlugin, type Claim, type ExecutionPage, type ExecutionQuery, type Executor, type LoadedSkills, type Outcome,
+  filteredTotalMax, type AnyPlugin, type Claim, type ExamineContext, type ExecutionPage, type ExecutionQuery, type Executor, type Finding, type LoadedSkills, type Outcome,
   type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SkillSource, type Slot, type Slots, type Storage,
   type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext
 } from './contracts.ts'
