@@ -26,7 +26,7 @@ export interface Services {
   catalog: Pick<Catalog, 'skills' | 'size' | 'quarantined' | 'skill' | 'tool' | 'check'>
   executions: Pick<Executions, 'run' | 'cancel'>
   storage: Pick<Storage, 'get' | 'list'>
-  search: Pick<Search, 'search'>
+  search: Pick<Search, 'search' | 'state'>
   plugins (): PluginStatus[]
   uptime_seconds (): number
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { operation } from '../operation.ts'
-import { PluginStatus, QuarantinedSkill } from '../schemas.ts'
+import { PluginStatus, QuarantinedSkill, SearchState } from '../schemas.ts'
 
 export const health = operation({
   name: 'health',
@@ -14,6 +14,7 @@ export const health = operation({
     version: Type.String(),
     uptime_seconds: Type.Integer({ minimum: 0 }),
     plugins: Type.Array(PluginStatus),
+    search: Type.Optional(SearchState),
     quarantined: Type.Array(QuarantinedSkill, { description: 'Skills that could not be loaded' })
   }),
   errors: [],
@@ -21,7 +22,7 @@ export const health = operation({
     input: {},
     output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [] }
   },
-  handler ({ catalog, plugins, uptime_seconds, version }) {
+  handler ({ catalog, plugins, search, uptime_seconds, version }) {
     const states = plugins()
     const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')
     return {
@@ -29,6 +30,7 @@ export const health = operation({
       version: version.version,
       uptime_seconds: uptime_seconds(),
       plugins: states,
+      ...(search.state !== undefined && { search: search.state() }),
       quarantined: [...catalog.quarantined]
     }
   }

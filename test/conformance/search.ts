@@ -27,7 +27,7 @@ export const shelf: readonly SkillDefinition[] = [
 /** What every search must do, whatever its method. `open` gives a new, empty one. */
 export async function testSearch (t: Test, open: (t: Test) => Promise<Search>): Promise<void> {
   const first = async (search: Search, query: string): Promise<string | undefined> => {
-    const [result] = (await search.search(query, 5, never)).results
+    const [result] = (await search.search(query, { top_k: 5 }, never)).results
     return result && `${result.skill_name}:${result.tool_name}`
   }
 
@@ -48,7 +48,7 @@ export async function testSearch (t: Test, open: (t: Test) => Promise<Search>): 
     const search = await open(t)
     await search.index(shelf)
     for (const top_k of [1, 3, 100]) {
-      const { mode, results } = await search.search('list messages, branches and the history of a text file', top_k, never)
+      const { mode, results } = await search.search('list messages, branches and the history of a text file', { top_k }, never)
       t.ok(mode.length > 0 && results.length >= 1 && results.length <= top_k)
       t.same(results.map(result => result.score), results.map(result => result.score).sort((a, b) => b - a))
       t.ok(results.every(({ score }) => score >= 0 && score <= 1))
@@ -59,13 +59,13 @@ export async function testSearch (t: Test, open: (t: Test) => Promise<Search>): 
 
   await t.test('a new index replaces the old one whole; without one, nothing is found', async t => {
     const search = await open(t)
-    t.same((await search.search('commit history', 5, never)).results, [])
+    t.same((await search.search('commit history', { top_k: 5 }, never)).results, [])
     await search.index(shelf)
     await search.index([searchable('only', 'The one skill', { tool: 'Paint a picture' })])
-    t.same((await search.search('commit history of the weather', 5, never)).results.filter(result => result.skill_name !== 'only'), [])
+    t.same((await search.search('commit history of the weather', { top_k: 5 }, never)).results.filter(result => result.skill_name !== 'only'), [])
     t.equal(await first(search, 'paint a picture'), 'only:tool')
     await search.index([])
-    t.same((await search.search('paint', 5, never)).results, [])
+    t.same((await search.search('paint', { top_k: 5 }, never)).results, [])
   })
 
   await t.test('it serves while a new index is made', async t => {
@@ -85,7 +85,7 @@ export async function testSearch (t: Test, open: (t: Test) => Promise<Search>): 
       ' ', '?!', '🎉🎉', '\u0000\u0007\u001b[2J', '\ud800', 'the of and', '__proto__', 'constructor toString', '.*(a+)+$', '天気予報', 'ปกติ', 'İstanbul ﬁ',
       'x'.repeat(2000), 'a '.repeat(1000), '-_'.repeat(1000), Array.from({ length: 400 }, (_, i) => `w${i}`).join(' ').slice(0, 2000)
     ]) {
-      const { results } = await search.search(query, 5, never)
+      const { results } = await search.search(query, { top_k: 5 }, never)
       t.ok(results.every(({ score }) => score >= 0 && score <= 1), JSON.stringify(query.slice(0, 20)))
     }
   })
@@ -93,6 +93,6 @@ export async function testSearch (t: Test, open: (t: Test) => Promise<Search>): 
   await t.test('an aborted search rejects', async t => {
     const search = await open(t)
     await search.index(shelf)
-    await t.rejects(search.search('commit', 5, AbortSignal.abort(new Error('gone'))), { message: 'gone' })
+    await t.rejects(search.search('commit', { top_k: 5 }, AbortSignal.abort(new Error('gone'))), { message: 'gone' })
   })
 }

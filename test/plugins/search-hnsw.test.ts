@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Search } from '../../kernel/index.ts'
-import plugin from '../../plugins/search-lexical/index.ts'
-import { stem, termsOf } from '../../plugins/search-lexical/words.ts'
+import plugin from '../../plugins/search-hnsw/index.ts'
+import { stem, termsOf } from '../../plugins/search-hnsw/words.ts'
 import { searchable, shelf, testSearch } from '../conformance/search.ts'
 import { openPlugin } from '../support/open-plugin.ts'
 
@@ -34,7 +34,7 @@ t.test('forms of a word meet', async t => {
 t.test('a score means the same from query to query', async t => {
   const search = await open(t)
   await search.index(shelf)
-  const best = async (query: string): Promise<number> => (await search.search(query, 1, never)).results[0]?.score ?? 0
+  const best = async (query: string): Promise<number> => (await search.search(query, { top_k: 1 }, never)).results[0]?.score ?? 0
   for (const name of ['getWeatherForecast', 'get_weather_forecast', 'change_case', 'change case', 'git log', 'git:log', 'list-unread', 'blame']) {
     t.ok(await best(name) > 0.9, `the name "${name}" scores ${await best(name)}`)
   }
@@ -48,7 +48,7 @@ t.test('a score means the same from query to query', async t => {
 t.test('parameter names find a tool', async t => {
   const search = await open(t)
   await search.index(shelf)
-  t.equal((await search.search('temperature unit', 1, never)).results[0]?.tool_name, 'getWeatherForecast')
+  t.equal((await search.search('temperature unit', { top_k: 1 }, never)).results[0]?.tool_name, 'getWeatherForecast')
 })
 
 t.test('making a large index lets the event loop turn', async t => {
@@ -59,7 +59,7 @@ t.test('making a large index lets the event loop turn', async t => {
   await search.index(skills)
   clearInterval(timer)
   t.ok(turns >= 5, `${turns} turns`)
-  t.equal((await search.search('operation_7 area 123', 1, never)).results[0]?.skill_name, 'skill-123')
+  t.equal((await search.search('operation_7 area 123', { top_k: 1 }, never)).results[0]?.skill_name, 'skill-123')
 })
 
 t.test('when two indexes are made at once, the later one stays', async t => {
@@ -67,5 +67,5 @@ t.test('when two indexes are made at once, the later one stays', async t => {
   const large = Array.from({ length: 100 }, (_, i) => searchable(`old-${i}`, 'Old', { paint: 'Paint a picture' }))
   const first = search.index(large)
   await Promise.all([first, search.index([searchable('new', 'New', { paint: 'Paint a picture' })])])
-  t.same((await search.search('paint', 5, never)).results.map(result => result.skill_name), ['new'])
+  t.same((await search.search('paint', { top_k: 5 }, never)).results.map(result => result.skill_name), ['new'])
 })
