@@ -5,6 +5,10 @@ import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './pr
 export interface EmbedderOptions extends ThreadData {
   cache: Cache
   log: Logger
+  /** The thread's entry; tests give one that fails. */
+  thread?: URL
+  /** How long a query may take before the thread is taken to hang, in milliseconds; 10 s by default. */
+  answer_ms?: number
   /** It is in another state, or has embedded more. */
   onChange (): void
 }
@@ -16,7 +20,7 @@ export interface EmbedderOptions extends ThreadData {
 export type EmbedderState = 'idle' | 'loading' | 'indexing' | 'ready' | 'failed'
 
 /** A query that takes longer has hit a thread that hangs; it is given up, and the thread ended. */
-const answer_ms = 10_000
+const answerDefault_ms = 10_000
 /** Queries that may wait for the thread; those beyond are answered without it. */
 const queriesMax = 256
 /** How often the thread may die before it is given up, and the time after which a death is forgotten. */
@@ -38,11 +42,13 @@ interface Waiting {
  */
 export class Embedder {
   readonly #options: EmbedderOptions
+  readonly #answer_ms: number
   #worker: Worker | undefined
   #state: EmbedderState = 'idle'
   /** Why it is not well, or not wholly. */
   #reason: string | undefined
   #texts: readonly string[] = []
+  #generation = 0
   #indexed = 0
   #queries = 0
   readonly #waiting = new Map<number, Waiting>()
@@ -54,6 +60,7 @@ export class Embedder {
 
   constructor (options: EmbedderOptions) {
     this.#options = options
+    this.#answer_ms = options.answer_ms ?? answerDefault_ms
   }
 
   get state (): EmbedderState {
@@ -73,7 +80,7 @@ export class Embedder {
     if (this.#worker !== undefined || this.#restart !== undefined || this.#state === 'failed' || this.#closed) return
     this.#become('loading')
     const { model, models_dir, allow_download, threads } = this.#options
-    const worker = this.#worker = new Worker(new URL('./thread.js', import.meta.url), {
+    const worker = this.#worker = new Worker(this.#options.thread ?? new URL('./thread.js', import.meta.url), {
       workerData: { model, models_dir, allow_download, threads } satisfies ThreadData,
       env: environment(),
       execArgv: [], // flags of the program (a debugger, say) are not for this thread
@@ -87,7 +94,7 @@ export class Embedder {
     worker.on('message', (message: FromThread) => { if (worker === this.#worker) this.#hear(message) })
     worker.on('error', (error: unknown) => { cause = messageOf(error) })
     worker.on('exit', code => { if (worker === this.#worker) this.#die(cause ?? `it ended with code ${code}`) })
-    this.#post({ type: 'index', texts: this.#texts })
+    this.#post({ type: 'index', generation: this.#generation, texts: this.#texts })
   }
 
   /** Replaces the tools, by what is embedded of each. */
@@ -95,7 +102,7 @@ export class Embedder {
     this.#texts = texts
     this.#indexed = 0
     if (this.#state === 'ready') this.#become('indexing')
-    this.#post({ type: 'index', texts })
+    this.#post({ type: 'index', generation: ++this.#generation, texts })
   }
 
   /**
@@ -114,7 +121,7 @@ export class Embedder {
           reject(signal.reason as Error)
         }
         signal.addEventListener('abort', abort, { once: true })
-        this.#waiting.set(id, { resolve, timer: setTimeout(() => { setImmediate(() => { this.#hang(id) }) }, answer_ms) })
+        this.#waiting.set(id, { resolve, timer: setTimeout(() => { setImmediate(() => { this.#hang(id) }) }, this.#answer_ms) })
         this.#post({ type: 'query', id, ...query })
       })
     } finally {
@@ -160,7 +167,8 @@ export class Embedder {
       case 'failed':
         return this.#fail(message.reason)
       case 'progress':
-        return this.#progress(message.indexed, message.total)
+        if (message.generation === this.#generation) this.#progress(message.indexed, message.total)
+        return
       case 'read':
         void this.#read(message.id, message.keys)
         return
@@ -176,7 +184,6 @@ export class Embedder {
   }
 
   #progress (indexed: number, total: number): void {
-    if (total !== this.#texts.length) return // of the tools before
     this.#indexed = indexed
     if (indexed === total) this.#become('ready')
     else {
@@ -214,7 +221,7 @@ export class Embedder {
   #hang (id: number): void {
     const worker = this.#worker
     if (!this.#waiting.has(id) || worker === undefined) return
-    this.#die(`a query was not answered within ${answer_ms / 1000} s`)
+    this.#die(`a query was not answered within ${this.#answer_ms / 1000} s`)
     void worker.terminate()
   }
 

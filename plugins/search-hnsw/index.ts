@@ -17,12 +17,15 @@ export default definePlugin({
   setup ({ config, scope, log, data_dir, cache, health }): Search {
     const { model, preload, allow_download } = config.search
     if (model === 'none') return new HybridSearch(undefined)
+    let told: string | undefined
     const embedder = new Embedder({
-      model: place(model), models_dir: join(data_dir, 'models'), allow_download, threads: Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2))), cache, log,
+      model: place(model), models_dir: join(data_dir, 'models'), allow_download, threads: threads(), cache, log,
       onChange () {
         search.changed()
-        if (embedder.reason === undefined) health.recover()
-        else health.degrade(embedder.reason)
+        if (embedder.reason === told) return
+        told = embedder.reason
+        if (told === undefined) health.recover()
+        else health.degrade(told)
       }
     })
     scope.defer(() => embedder.close())
@@ -37,4 +40,9 @@ function place (model: string): string {
   if (model === '') return bundled
   if (model.startsWith('~/')) return join(homedir(), model.slice(2))
   return isAbsolute(model) || !hubName.test(model) ? resolve(model) : model
+}
+
+/** Half of the cores, and no more than one text makes use of: the rest answers meanwhile. */
+function threads (): number {
+  return Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
 }

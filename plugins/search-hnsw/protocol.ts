@@ -25,7 +25,7 @@ export interface QueryMessage {
 
 export type ToThread =
   /** All tools that can be found from now on, by what is embedded of each; a tool's number is its place. */
-  | { type: 'index', texts: readonly string[] }
+  | { type: 'index', generation: number, texts: readonly string[] }
   | QueryMessage
   /** A query's answer is no longer wanted. */
   | { type: 'forget', id: number }
@@ -45,7 +45,7 @@ export type FromThread =
   | { type: 'ready', model: string, dimensions: number, exact?: string }
   /** The model can't be loaded; the thread ends. */
   | { type: 'failed', reason: string }
-  | { type: 'progress', indexed: number, total: number }
+  | { type: 'progress', generation: number, indexed: number, total: number }
   | { type: 'read', id: number, keys: readonly string[] }
   | { type: 'write', entries: readonly (readonly [string, Uint8Array])[] }
   | { type: 'found', id: number, found: Found }

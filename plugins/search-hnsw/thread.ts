@@ -16,15 +16,18 @@ const writeMax = 50
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a thread')
 const data = workerData as ThreadData // made by embedder.ts
+type Of<Type extends ToThread['type']> = Extract<ToThread, { type: Type }>
 const post = (message: FromThread): void => { port.postMessage(message) }
+const tell = ({ progress }: Vectors): void => { post({ type: 'progress', generation, ...progress }) }
 
 const queries = new Map<number, QueryMessage>()
 let wake: () => void = () => {}
 let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
-let texts: readonly string[] | undefined
+let index: Of<'index'> | undefined
+let generation = 0
 port.on('message', (message: ToThread) => {
   switch (message.type) {
-    case 'index': texts = message.texts; break
+    case 'index': index = message; break
     case 'query': queries.set(message.id, message); break
     case 'forget': queries.delete(message.id); break
     case 'cached': cached(message.values); break
@@ -61,19 +64,19 @@ async function loadGraphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }
 async function serve (model: Model, vectors: Vectors): Promise<never> {
   let work = build(model, vectors)
   for (;;) {
-    if (texts !== undefined) {
+    if (index !== undefined) {
       // Messages come in order: the queries behind this one are about these tools.
-      vectors.replace(texts)
-      texts = undefined
+      vectors.replace(index.texts)
+      generation = index.generation
+      index = undefined
       work = build(model, vectors)
-      post({ type: 'progress', ...vectors.progress })
     }
     const [query] = queries.values()
     if (query !== undefined) {
       queries.delete(query.id)
       await answer(query, model, vectors)
     } else if ((await work.next()).done === true) {
-      if (queries.size === 0 && texts === undefined) await new Promise<void>(resolve => { wake = resolve })
+      if (queries.size === 0 && index === undefined) await new Promise<void>(resolve => { wake = resolve })
       continue
     }
     await new Promise(resolve => { setImmediate(resolve) }) // lets messages in
@@ -101,7 +104,7 @@ async function * build (model: Model, vectors: Vectors): AsyncGenerator<undefine
       if (vector?.length === model.dimensions && vector.every(Number.isFinite)) vectors.add(text, vector)
       else missing.push(text)
     }
-    post({ type: 'progress', ...vectors.progress })
+    tell(vectors)
     yield
   }
   let made: [string, Uint8Array][] = []
@@ -113,12 +116,12 @@ async function * build (model: Model, vectors: Vectors): AsyncGenerator<undefine
     if (made.length === writeMax) {
       post({ type: 'write', entries: made })
       made = []
-      post({ type: 'progress', ...vectors.progress })
+      tell(vectors)
     }
     yield
   }
   if (made.length > 0) post({ type: 'write', entries: made })
-  post({ type: 'progress', ...vectors.progress })
+  tell(vectors)
   while (vectors.grow()) yield
   return undefined
 }
