@@ -7,7 +7,7 @@ export interface EmbedderOptions extends ThreadData {
   log: Logger
   /** The thread's entry; tests give one that fails. */
   thread?: URL
-  /** How long a query may take before the thread is taken to hang, in milliseconds; 10 s by default. */
+  /** How long a query waits for the thread, in milliseconds; 5 s by default. One that hangs for 12 times as long is ended. */
   answer_ms?: number
   /** It is in another state, or has embedded more. */
   onChange (): void
@@ -19,8 +19,12 @@ export interface EmbedderOptions extends ThreadData {
  */
 export type EmbedderState = 'idle' | 'loading' | 'indexing' | 'ready' | 'failed'
 
-/** A query that takes longer has hit a thread that hangs; it is given up, and the thread ended. */
-const answerDefault_ms = 10_000
+/** How long a query waits for the thread; then it is answered by words. */
+const answerDefault_ms = 5_000
+/** A thread that has not said anything for so many of these, while a query waited, hangs. */
+const hang_answers = 12
+/** How long a thread may take to end by itself. */
+const end_ms = 5_000
 /** Queries that may wait for the thread; those beyond are answered without it. */
 const queriesMax = 256
 /** How often the thread may die before it is given up, and the time after which a death is forgotten. */
@@ -54,6 +58,8 @@ export class Embedder {
   readonly #waiting = new Map<number, Waiting>()
   #deaths: number[] = []
   #restart: NodeJS.Timeout | undefined
+  /** Runs while the thread is suspected to hang. */
+  #watch: NodeJS.Timeout | undefined
   #closed = false
   #logged_ms = 0
   #changed: (() => void)[] = []
@@ -116,12 +122,12 @@ export class Embedder {
     try {
       return await new Promise<Found | undefined>((resolve, reject) => {
         abort = () => {
+          reject(signal.reason as Error)
           this.#settle(id, undefined)
           this.#post({ type: 'forget', id })
-          reject(signal.reason as Error)
         }
         signal.addEventListener('abort', abort, { once: true })
-        this.#waiting.set(id, { resolve, timer: setTimeout(() => { setImmediate(() => { this.#hang(id) }) }, this.#answer_ms) })
+        this.#waiting.set(id, { resolve, timer: setTimeout(() => { setImmediate(() => { this.#late(id) }) }, this.#answer_ms) })
         this.#post({ type: 'query', id, ...query })
       })
     } finally {
@@ -148,10 +154,11 @@ export class Embedder {
   async close (): Promise<void> {
     this.#closed = true
     clearTimeout(this.#restart)
+    clearTimeout(this.#watch)
     const worker = this.#worker
     this.#worker = undefined
     this.#giveUpWaiting()
-    await worker?.terminate()
+    if (worker !== undefined) await end(worker)
   }
 
   #post (message: ToThread): void {
@@ -159,6 +166,8 @@ export class Embedder {
   }
 
   #hear (message: FromThread): void {
+    clearTimeout(this.#watch)
+    this.#watch = undefined
     switch (message.type) {
       case 'ready':
         this.#reason = message.exact === undefined ? undefined : `each query is compared with every tool, since hnswlib-node can't be loaded: ${message.exact}`
@@ -218,11 +227,18 @@ export class Embedder {
     for (const id of [...this.#waiting.keys()]) this.#settle(id, undefined)
   }
 
-  #hang (id: number): void {
-    const worker = this.#worker
-    if (!this.#waiting.has(id) || worker === undefined) return
-    this.#die(`a query was not answered within ${this.#answer_ms / 1000} s`)
-    void worker.terminate()
+  /** Answers a query that waited for too long; the first of them begins to watch the thread. */
+  #late (id: number): void {
+    if (!this.#waiting.has(id)) return
+    this.#settle(id, undefined)
+    this.#post({ type: 'forget', id })
+    this.#watch ??= setTimeout(() => {
+      this.#watch = undefined
+      const worker = this.#worker
+      if (worker === undefined) return
+      this.#die(`it did not say anything for ${hang_answers * this.#answer_ms / 1000} s`)
+      void end(worker)
+    }, (hang_answers - 1) * this.#answer_ms).unref()
   }
 
   #die (cause: string): void {
@@ -250,7 +266,7 @@ export class Embedder {
     this.#indexed = 0
     this.#become('failed')
     this.#giveUpWaiting()
-    void worker?.terminate()
+    if (worker !== undefined) void end(worker)
   }
 
   #become (state: EmbedderState): void {
@@ -262,6 +278,17 @@ export class Embedder {
     this.#options.onChange()
     for (const go of this.#changed.splice(0)) go()
   }
+}
+
+/** Ends a thread when it has done what it does, or where that takes too long whatever it does. */
+async function end (worker: Worker): Promise<void> {
+  const ended = new Promise<void>(resolve => { worker.once('exit', () => { resolve() }) })
+  worker.postMessage({ type: 'end' } satisfies ToThread) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
+  let timer
+  const late = new Promise<void>(resolve => { timer = setTimeout(resolve, end_ms) })
+  await Promise.race([ended, late])
+  clearTimeout(timer)
+  await worker.terminate() // nothing happens to one that has ended
 }
 
 /** The program's environment without its own secrets and settings. */

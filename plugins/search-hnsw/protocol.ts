@@ -29,6 +29,8 @@ export type ToThread =
   | QueryMessage
   /** A query's answer is no longer wanted. */
   | { type: 'forget', id: number }
+  /** It is to end, as soon as what it does is done: a thread that is ended within native code can take the process with it. */
+  | { type: 'end' }
   /** Values of the cache, in the order of the keys asked for. */
   | { type: 'cached', id: number, values: readonly (Uint8Array | undefined)[] }
 

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
+import { loadGraphs } from './graph.ts'
 import { Model } from './model.ts'
 import type { FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
 import { Vectors, type MakeGraph } from './vectors.ts'
@@ -25,45 +26,43 @@ let wake: () => void = () => {}
 let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
 let index: Of<'index'> | undefined
 let generation = 0
+let ending = false
 port.on('message', (message: ToThread) => {
   switch (message.type) {
     case 'index': index = message; break
     case 'query': queries.set(message.id, message); break
     case 'forget': queries.delete(message.id); break
     case 'cached': cached(message.values); break
+    case 'end':
+      ending = true
+      cached([])
+      break
   }
   wake()
 })
 
 try {
   const model = await Model.load(data)
-  const { makeGraph, reason } = await loadGraphs()
+  const { makeGraph, reason } = await graphs()
   post({ type: 'ready', model: model.id, dimensions: model.dimensions, ...(reason !== undefined && { exact: reason }) })
   await serve(model, new Vectors(model.dimensions, makeGraph))
 } catch (error) {
   post({ type: 'failed', reason: messageOf(error) })
-  port.close()
 }
+port.close()
 
-async function loadGraphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }> {
+/** Makes indexes of the nearest, or the reason why there can be none. */
+async function graphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }> {
   try {
-    const { default: { HierarchicalNSW } } = await import('hnswlib-node')
-    return {
-      makeGraph (dimensions, elements) {
-        const graph = new HierarchicalNSW('ip', dimensions)
-        graph.initIndex({ maxElements: elements, m: 16, efConstruction: 100, randomSeed: 1 })
-        graph.setEf(200) // 0.995 of the nearest hundred among 8,000 tools
-        return graph
-      }
-    }
+    return { makeGraph: await loadGraphs() }
   } catch (error) {
     return { reason: messageOf(error) }
   }
 }
 
-async function serve (model: Model, vectors: Vectors): Promise<never> {
+async function serve (model: Model, vectors: Vectors): Promise<void> {
   let work = build(model, vectors)
-  for (;;) {
+  while (!ending) {
     if (index !== undefined) {
       // Messages come in order: the queries behind this one are about these tools.
       vectors.replace(index.texts)
@@ -76,7 +75,7 @@ async function serve (model: Model, vectors: Vectors): Promise<never> {
       queries.delete(query.id)
       await answer(query, model, vectors)
     } else if ((await work.next()).done === true) {
-      if (queries.size === 0 && index === undefined) await new Promise<void>(resolve => { wake = resolve })
+      if (queries.size === 0 && index === undefined && !ending) await new Promise<void>(resolve => { wake = resolve })
       continue
     }
     await new Promise(resolve => { setImmediate(resolve) }) // lets messages in

@@ -5,7 +5,7 @@ import type { Found } from './protocol.ts'
 export type MakeGraph = (dimensions: number, elements: number) => HierarchicalNSW
 
 /** With fewer vectors, comparing with each is faster than the index and misses nothing. */
-const graphMin = 1_000
+const graphMinDefault = 1_000
 /** Of vectors in the index that are no longer wanted, before it is made anew. */
 const staleShare = 0.5
 /** How many vectors the mean and the deviation of cosines are taken of, at most. */
@@ -21,6 +21,7 @@ const usual = { mean: 0.1, deviation: 0.11, tools: 16 } as const
 export class Vectors {
   readonly #dimensions: number
   readonly #makeGraph: MakeGraph | undefined
+  readonly #graphMin: number
   #slots = new Map<string, number>()
   #matrix: Float32Array
   /** Vectors in the matrix, wanted or not. */
@@ -34,9 +35,10 @@ export class Vectors {
   /** Slots below are in the graph. */
   #graphed = 0
 
-  constructor (dimensions: number, makeGraph: MakeGraph | undefined) {
+  constructor (dimensions: number, makeGraph: MakeGraph | undefined, graphMin = graphMinDefault) {
     this.#dimensions = dimensions
     this.#makeGraph = makeGraph
+    this.#graphMin = graphMin
     this.#matrix = new Float32Array(dimensions * 256)
   }
 
@@ -96,7 +98,7 @@ export class Vectors {
 
   /** Puts one more vector into the graph. Blocks for about a millisecond. @returns false when there is nothing to do */
   grow (): boolean {
-    if (this.#makeGraph === undefined || this.#slots.size < graphMin || this.#graphed === this.#held) return false
+    if (this.#makeGraph === undefined || this.#slots.size < this.#graphMin || this.#graphed === this.#held) return false
     const graph = this.#graph ??= this.#makeGraph(this.#dimensions, 2 * this.#held)
     if (this.#graphed >= graph.getMaxElements()) graph.resizeIndex(2 * this.#graphed) // a full one throws
     const slot = this.#graphed

@@ -71,7 +71,7 @@ export async function testSearch (t: Test, open: (t: Test) => Promise<Search>, m
   await t.test('it serves while a new index is made', async t => {
     const search = await open(t)
     await search.index(shelf)
-    const many = Array.from({ length: 300 }, (_, i) => searchable(`skill-${i}`, `Number ${i}`, Object.fromEntries(Array.from({ length: 5 }, (_, j) => [`tool${j}`, `Does thing ${i * 5 + j}`]))))
+    const many = Array.from({ length: 20 }, (_, i) => searchable(`skill-${i}`, `Number ${i}`, Object.fromEntries(Array.from({ length: 5 }, (_, j) => [`tool${j}`, `Does thing ${i * 5 + j}`]))))
     const made = search.index([...shelf, ...many])
     t.equal(await first(search, 'commit history'), 'git:log')
     await made

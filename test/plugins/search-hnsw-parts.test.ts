@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { loadGraphs } from '../../plugins/search-hnsw/graph.ts'
 import { LexicalIndex } from '../../plugins/search-hnsw/lexical-index.ts'
 import { rank } from '../../plugins/search-hnsw/ranking.ts'
 import { Recent } from '../../plugins/search-hnsw/recent.ts'
@@ -85,6 +86,49 @@ t.test('vectors: what is found is what comparing with all finds, whatever came a
   t.throws(() => { vectors.add('a', new Float32Array([Number.NaN, 0, 0, 0])) }, /no vector/)
   t.throws(() => { vectors.add('a', new Float32Array([1, 0])) }, /no vector/)
 })
+
+t.test('through the graph nearly all of the nearest are found, through growth, replacement and compaction', async t => {
+  const makeGraph = await loadGraphs()
+  const dimensions = 16
+  const random = seededRandom(7)
+  const texts = Array.from({ length: 900 }, (_, i) => String(i))
+  const all = new Map(texts.map(text => [text, unit(Float32Array.from({ length: dimensions }, () => random() - 0.5))]))
+  const graphed = new Vectors(dimensions, makeGraph, 100)
+  const compared = new Vectors(dimensions, undefined)
+  const fill = (some: readonly string[]): void => {
+    for (const vectors of [graphed, compared]) {
+      vectors.replace(some)
+      for (const text of [...vectors.waiting]) vectors.add(text, all.get(text) ?? new Float32Array(0))
+      while (vectors.grow());
+    }
+  }
+  for (const [from, to] of [[0, 150], [0, 700], [100, 800], [600, 900], [600, 720], [0, 900]] as const) {
+    fill(texts.slice(from, to))
+    let missed = 0
+    for (let i = 0; i < 30; i++) {
+      const query = unit(Float32Array.from({ length: dimensions }, () => random() - 0.5))
+      const found = new Set(graphed.find(query, [], 20, new Uint32Array(0)).tools)
+      for (const tool of compared.find(query, [], 20, new Uint32Array(0)).tools) if (!found.has(tool)) missed++
+    }
+    t.ok(missed <= 12, `${missed} of 600 missed among ${to - from}`)
+  }
+})
+
+function unit (vector: Float32Array): Float32Array {
+  const length = Math.sqrt(dot(vector, vector))
+  return vector.map(value => value / length)
+}
+
+/** Mulberry32. */
+function seededRandom (seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
 
 function vectorOf (seed: number): Float32Array {
   const vector = Float32Array.from([Math.sin(seed), Math.cos(seed * 2), Math.sin(seed * 3), Math.cos(seed * 5)])
