@@ -7,8 +7,8 @@ export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
 export { completeConfig, configFile, configHome, dataHome, loadConfig, settings, type ConfigSources, type Setting } from './config-load.ts'
 export {
-  filteredTotalMax, type AnyPlugin, type Claim, type ExamineContext, type ExecutionPage, type ExecutionQuery, type Executor, type Finding, type LoadedSkills, type Outcome,
-  type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SkillSource, type Slot, type Slots, type Storage,
+  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type ExamineContext, type ExecutionPage, type ExecutionQuery, type Executor, type Finding, type LoadedSkills,
+  type Outcome, type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions, type SkillSource, type Slot, type Slots, type Storage,
   type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext
 } from './contracts.ts'
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './errors.ts'
@@ -32,7 +32,7 @@ export { loadPlugins } from './plugin-load.ts'
 export * as schemas from './schemas.ts'
 export {
   EXECUTION_STATUSES, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary, type Isolation, type JsonObject,
-  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type Skill, type Tool
+  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type Tool
 } from './schemas.ts'
 export { Scope } from './scope.ts'
 export { SECRET_NAME, SecretFile, isServersOwn, secretBytesMax, type Secrets } from './secrets.ts'

@@ -65,10 +65,12 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     await mkdir(data_dir, { recursive: true, mode: 0o700 })
 
     const provided: Provided = { storage: [], search: [], executor: [], skills: [], transport: [] }
-    for (const supervisor of supervisors) {
+    // The storage first, wherever it stands: others are given its cache.
+    const isStorage = ({ plugin }: Supervisor): boolean => plugin.slot === 'storage'
+    for (const supervisor of [...supervisors.filter(isStorage), ...supervisors.filter(one => !isStorage(one))]) {
       if (supervisor.plugin.slot === 'transport') continue
       scope.defer(() => supervisor.stop())
-      const service = await supervisor.start(base, signal)
+      const service = await supervisor.start({ ...base, ...(provided.storage[0] !== undefined && { cache: provided.storage[0].cache }) }, signal)
       if (service !== undefined) keep(provided, supervisor.plugin.slot, service)
     }
     const storage = only('storage', provided.storage)

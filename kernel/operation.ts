@@ -27,7 +27,7 @@ export interface Services {
   catalog: Pick<Catalog, 'skills' | 'size' | 'quarantined' | 'skill' | 'tool' | 'check'>
   executions: Pick<Executions, 'run' | 'cancel'>
   storage: Pick<Storage, 'get' | 'list'>
-  search: Pick<Search, 'search'>
+  search: Pick<Search, 'search' | 'state'>
   /** The same list until one of them changes. */
   plugins (): readonly PluginStatus[]
   uptime_seconds (): number

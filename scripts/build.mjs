@@ -38,7 +38,7 @@ const shared = {
 // of small ones take it longer than all else it does. Nothing is shared with the main thread that could be there twice.
 await build({
   ...shared,
-  entryPoints: ['dist/plugins/skills-directory/worker.js', 'dist/plugins/executor-worker/worker.js'],
+  entryPoints: ['dist/plugins/skills-directory/worker.js', 'dist/plugins/executor-worker/worker.js', 'dist/plugins/search-hnsw/thread.js'],
   outdir: 'dist/plugins',
   outbase: 'dist/plugins',
   allowOverwrite: true
