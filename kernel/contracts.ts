@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
 import type { Owner } from './owner.ts'
-import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult } from './schemas.ts'
+import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SkillWarning } from './schemas.ts'
 import type { Scope } from './scope.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 
@@ -97,7 +97,7 @@ export interface SearchAnswer {
 
 /** Finds tools for a query in words. */
 export interface Search {
-  /** Replaces what can be found. */
+  /** Replaces what can be found. Skills that did not change since the last call are the same objects. */
   index (skills: readonly SkillDefinition[]): Promise<void>
   search (query: string, top_k: number, signal: AbortSignal): Promise<SearchAnswer>
 }
@@ -159,13 +159,18 @@ export interface Executor {
 export interface LoadedSkills {
   skills: SkillDefinition[]
   quarantined: QuarantinedSkill[]
+  /** What is odd about skills that were loaded all the same. */
+  warnings?: SkillWarning[]
 }
 
 /** Finds skills. Later sources shadow earlier ones of the same name. */
 export interface SkillSource {
   load (signal: AbortSignal): Promise<LoadedSkills>
-  /** Calls back when `load` would give something else. The returned function stops it. */
-  watch? (changed: () => void): () => void
+  /**
+   * Calls back when `load` would give something else, be it at once. Called after the first `load`, and only in a kernel with
+   * transports: a command that ends soon has no use for it. The returned function stops it.
+   */
+  watch? (changed: () => void): () => void | Promise<void>
 }
 
 // ---------------------------------------------------------------- transports

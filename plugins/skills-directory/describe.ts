@@ -15,7 +15,7 @@ export async function describeSkill (folder: Folder, data: DescriberData): Promi
   const importing = { begun: false }
   try {
     const { skill, inputs } = await read(folder, data, importing)
-    return { skill, outside: inputs.filter(file => !countsForRevision(folder.path, file)), ran_code: importing.begun }
+    return { skill, warnings: [], outside: inputs.filter(file => !countsForRevision(folder.path, file)), ran_code: importing.begun }
   } catch (error) {
     const path = error instanceof SkillFault ? error.path : folder.path
     return { fault: { name: folder.name, path, error: firstLine(messageOf(error)) }, ran_code: importing.begun }

@@ -1,0 +1,94 @@
+import { realpath } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Config, Logger } from '../../kernel/index.ts'
+import { mapAtMost } from './at-most.ts'
+import { Describer, DescriberFault } from './describer.ts'
+import { DescriptionCache } from './description-cache.ts'
+import { readingMax } from './list.ts'
+import type { Described, Fault, Folder, Reply } from './protocol.ts'
+
+const skillModule = fileURLToPath(new URL('../../kernel/skill.js', import.meta.url))
+
+export interface DescribingOptions {
+  config: Config
+  data_dir: string
+  /** How long describing one skill may take. */
+  describe_ms: number
+  log: Logger
+}
+
+/**
+ * Describes folders: what was described before and has not changed since is known from the cache; everything else is read, and
+ * its code run, in a worker thread that ends with the last of them.
+ */
+export class Describing {
+  readonly #options: DescribingOptions
+  readonly #directory: string
+  readonly #cache: DescriptionCache
+
+  constructor (options: DescribingOptions) {
+    this.#options = options
+    this.#directory = join(options.data_dir, 'cache', 'skills')
+    this.#cache = new DescriptionCache(this.#directory, options.log)
+  }
+
+  /** @returns what each folder holds, in their order. Rejects only with the signal's reason. */
+  async describe (folders: readonly Folder[], signal: AbortSignal): Promise<(Described | Fault)[]> {
+    const { config, describe_ms, log } = this.#options
+    const known = await mapAtMost(readingMax, folders, folder => this.#cache.get(folder))
+    const describer = new Describer({
+      cache_dir: this.#directory, skill_module: skillModule, limit_ms: describe_ms, heap_bytes_max: config.execution.heap_bytes_max, log
+    })
+    const kept: Promise<void>[] = []
+    try {
+      const found: (Described | Fault)[] = []
+      for (const [i, folder] of folders.entries()) {
+        const before = known[i]
+        const described = before ?? await describeOne(folder, describer, signal)
+        if (before === undefined && 'skill' in described) kept.push(this.#cache.put(folder, described))
+        found.push(described)
+      }
+      if (describer.started) await prune(describer, log, signal)
+      return found
+    } finally {
+      await Promise.all([describer.end(), ...kept])
+    }
+  }
+
+  /** Where scripts are trusted, without symbolic links; a directory that is not there trusts nothing. */
+  async trustedPaths (): Promise<(path: string) => boolean> {
+    const found = await Promise.all(this.#options.config.skills.trusted.map(path => realpath(path).catch(() => undefined)))
+    return path => found.some(trusted => trusted !== undefined && (path === trusted || path.startsWith(trusted + sep)))
+  }
+}
+
+async function describeOne (folder: Folder, describer: Describer, signal: AbortSignal, again = false): Promise<Described | Fault> {
+  try {
+    const { description } = expect(await describer.ask({ type: 'describe', folder }, signal), 'described')
+    if ('fault' in description) return description.fault
+    const { ran_code: _ran, ...described } = description
+    return described
+  } catch (error) {
+    if (!(error instanceof DescriberFault)) throw error
+    // What an earlier skill left behind in the thread (a timer, say) may be at fault: a fresh thread tells.
+    if (error.suspect && !again) return await describeOne(folder, describer, signal, true)
+    return { name: folder.name, path: folder.path, error: error.message }
+  }
+}
+
+/** Removes old builds. What keeps it from that (a skill that ended the thread late, say) is no reason not to serve. */
+async function prune (describer: Describer, log: Logger, signal: AbortSignal): Promise<void> {
+  try {
+    const { removed } = expect(await describer.ask({ type: 'prune' }, signal), 'pruned')
+    if (removed > 0) log.debug({ removed }, 'unused builds of skills were removed')
+  } catch (error) {
+    if (!(error instanceof DescriberFault)) throw error
+    log.debug({ error: error.message }, 'unused builds of skills were not removed')
+  }
+}
+
+function expect<T extends Reply['type']> (reply: Reply, type: T): Extract<Reply, { type: T }> {
+  if (reply.type !== type) throw new DescriberFault(`it was answered by "${reply.type}" instead of "${type}"`, false)
+  return reply as Extract<Reply, { type: T }> // by the comparison above
+}
