@@ -18,28 +18,38 @@ export interface DescribingOptions {
   log: Logger
 }
 
+/** How long the thread is kept for what an author saves next. */
+const keep_ms = 10_000
+
 /**
  * Describes folders: what was described before and has not changed since is known from the cache; everything else is read, and
- * its code run, in a worker thread that ends with the last of them.
+ * its code run, in a worker thread.
  */
 export class Describing {
   readonly #options: DescribingOptions
   readonly #directory: string
   readonly #cache: DescriptionCache
+  readonly #describer: Describer
+  #idle: NodeJS.Timeout | undefined
 
   constructor (options: DescribingOptions) {
     this.#options = options
     this.#directory = join(options.data_dir, 'cache', 'skills')
     this.#cache = new DescriptionCache(this.#directory, options.log)
+    this.#describer = new Describer({
+      cache_dir: this.#directory, skill_module: skillModule, limit_ms: options.describe_ms, heap_bytes_max: options.config.execution.heap_bytes_max, log: options.log
+    })
   }
 
-  /** @returns what each folder holds, in their order. Rejects only with the signal's reason. */
-  async describe (folders: readonly Folder[], signal: AbortSignal): Promise<(Described | Fault)[]> {
-    const { config, describe_ms, log } = this.#options
+  /**
+   * Describes folders, one call at a time.
+   * @param lasting whether more is to be described soon, so that the thread stays for a while
+   * @returns what each folder holds, in their order. Rejects only with the signal's reason.
+   */
+  async describe (folders: readonly Folder[], signal: AbortSignal, { lasting }: { lasting: boolean }): Promise<(Described | Fault)[]> {
     const known = await mapAtMost(readingMax, folders, folder => this.#cache.get(folder))
-    const describer = new Describer({
-      cache_dir: this.#directory, skill_module: skillModule, limit_ms: describe_ms, heap_bytes_max: config.execution.heap_bytes_max, log
-    })
+    const describer = this.#describer
+    clearTimeout(this.#idle)
     const kept: Promise<void>[] = []
     try {
       const found: (Described | Fault)[] = []
@@ -49,11 +59,19 @@ export class Describing {
         if (before === undefined && 'skill' in described) kept.push(this.#cache.put(folder, described))
         found.push(described)
       }
-      if (describer.started) await prune(describer, log, signal)
+      if (describer.started) await prune(describer, this.#options.log, signal)
       return found
     } finally {
-      await Promise.all([describer.end(), ...kept])
+      if (lasting && !signal.aborted) this.#idle = setTimeout(() => { void describer.end() }, keep_ms).unref()
+      else await describer.end()
+      await Promise.all(kept)
     }
+  }
+
+  /** Ends the thread. */
+  async close (): Promise<void> {
+    clearTimeout(this.#idle)
+    await this.#describer.end()
   }
 
   /** Where scripts are trusted, without symbolic links; a directory that is not there trusts nothing. */

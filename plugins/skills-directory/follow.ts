@@ -12,8 +12,8 @@ const echo_ms = 1_000
 const rescan_ms = { events: 60_000, polling: 2_000 }
 /** How often each directory is looked for. */
 const seek_ms = 1_000
-/** Looking takes at most one part in so many of the time, while that does not hold up a change for longer than `most`. */
-const share = { of: 3, most_ms: 5_000 }
+/** After a look, the next waits as long as that one took, and no longer than this, in milliseconds. */
+const restMax_ms = 5_000
 
 export interface FollowOptions {
   library: Library
@@ -117,8 +117,8 @@ export class Follow {
     } catch (error) {
       if (!this.#stopped.signal.aborted) log.error({ error: messageOf(error) }, 'the skills directories could not be looked at')
     }
-    const took_ms = performance.now() - began_ms
-    this.#rest_ms = performance.now() + Math.min(took_ms * (share.of - 1), share.most_ms)
+    const now_ms = performance.now()
+    this.#rest_ms = now_ms + Math.min(now_ms - began_ms, restMax_ms)
   }
 
   #later (ms: number, work: () => void): void {

@@ -21,6 +21,7 @@ export default definePlugin({
     const stopped = new AbortController()
     scope.defer(() => { stopped.abort(new Error('the plugin was stopped')) })
     const describing = new Describing({ config, data_dir, describe_ms, log })
+    scope.defer(() => describing.close())
     const library = new Library({ places: placesOf(config.skills), describing, list_ms: describe_ms, patience_ms })
     let followed = false
     return {

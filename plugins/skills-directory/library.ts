@@ -130,7 +130,7 @@ export class Library {
       const todo = this.#winners().filter(({ entry }) => !isKnown(entry))
       if (todo.length === 0) break
       const folders = todo.map(({ entry }) => entry.looked as Folder) // a fault is known
-      const described = await describing.describe(folders, signal)
+      const described = await describing.describe(folders, signal, { lasting: now_ms !== undefined })
       for (const [i, found] of described.entries()) {
         const [one, folder] = [todo[i], folders[i]]
         if (one === undefined || folder === undefined) continue

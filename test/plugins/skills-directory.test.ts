@@ -166,16 +166,18 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
     'js-getter': [{ 'skill.js': 'export default { get tools () { throw new Error("trap") } }' }, /can't be read: trap$/],
     'js-cycle': [{ 'skill.js': 'const a = {}; a.a = a; export default { description: "x", tools: { go: { description: "x", run () {}, parameters: { a } } } }' }, /can't be read: /],
     'js-empty': [{ 'skill.js': 'export default { description: "x", tools: {} }' }, /^skill\.js\/tools must NOT have fewer than 1 properties$/],
-    'Upper': [{ 'skill.toml': good }, /^the folder's name "Upper" can't be a skill's/]
+    'Upper': [{ 'skill.toml': good }, /^the folder's name "Upper" can't be a skill's/],
+    'only-md': [{ 'SKILL.md': '---\nname: only-md\n---\n' }, /^SKILL\.md has no description$/]
   }
   const skills = directory(t, { 'good/skill.toml': good, 'zgood/skill.js': script() })
   for (const [name, [files]] of Object.entries(broken)) write(join(skills, name), files)
   writeFileSync(join(skills, 'latin/skill.toml'), Buffer.from([0x64, 0xe9, 0x0a]))
 
   // What can't be written as a text.
-  write(skills, { 'big/skill.toml': '', 'bigjs/skill.js': '', 'fifo/x': '', 'secret/skill.toml': good, 'notes/README.md': 'no skill', 'only-md/SKILL.md': '---\nname: only-md\n---\n', 'a-file': '' })
+  write(skills, { 'big/skill.toml': '', 'bigjs/skill.js': '', 'fifo/x': '', 'secret/skill.toml': good, 'notes/README.md': 'no skill', 'bigmd/SKILL.md': '', 'a-file': '' })
   truncateSync(join(skills, 'big/skill.toml'), 100_000_000)
   truncateSync(join(skills, 'bigjs/skill.js'), 100_000_000)
+  truncateSync(join(skills, 'bigmd/SKILL.md'), 100_000_000)
   execFileSync('mkfifo', [join(skills, 'fifo/skill.toml')])
   symlinkSync('circle', join(skills, 'circle'))
   mkdirSync(join(skills, 'inner-circle'))
@@ -190,13 +192,14 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
   for (const [name, [, expected]] of Object.entries(broken)) t.match(errorOf(loaded, name), expected, name)
   t.match(errorOf(loaded, 'big'), /^skill\.toml has 100000000 bytes; the most is 1048576$/)
   t.match(errorOf(loaded, 'bigjs'), /^skill\.js has 100000000 bytes/)
+  t.match(errorOf(loaded, 'bigmd'), /^SKILL\.md has 100000000 bytes; the most is 1048576$/)
   t.match(errorOf(loaded, 'fifo'), /^skill\.toml is not a regular file$/)
   t.match(errorOf(loaded, 'circle'), /symbolic links lead in a circle$/)
   t.match(errorOf(loaded, 'inner-circle'), /^skill\.toml can't be read: its symbolic links lead in a circle$/)
   for (const { name, path, error } of loaded.quarantined) t.notMatch(error, /\n|\bat .*:\d+:\d+\)/, `${name} has one line, and ${path} is there`)
   const expected = ['good', 'linked-up', 'zgood', ...(process.getuid?.() === 0 ? ['secret'] : [])]
   t.same(loaded.skills.map(skill => skill.name).sort(), expected.sort())
-  t.equal(loaded.quarantined.length, Object.keys(broken).length + 5 + (process.getuid?.() === 0 ? 0 : 1), 'and nothing else is at fault')
+  t.equal(loaded.quarantined.length, Object.keys(broken).length + 6 + (process.getuid?.() === 0 ? 0 : 1), 'and nothing else is at fault')
 })
 
 t.test('a module that hangs, exits, or uses up its memory costs its own skill alone', async t => {
