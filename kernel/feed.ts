@@ -1,5 +1,5 @@
 import type { Bus } from './bus.ts'
-import type { Catalog, SkillChanges } from './catalog.ts'
+import type { Catalog } from './catalog.ts'
 import type { LoadedSkills, Search, SkillSource } from './contracts.ts'
 import { messageOf } from './errors.ts'
 import type { Logger } from './log.ts'
@@ -15,6 +15,7 @@ export class Feed {
   readonly #log: Logger
   readonly #scope = new Scope()
   readonly #closed = new AbortController()
+  #following = false
   /** What each source gave last. */
   readonly #loaded = new Map<SkillSource, LoadedSkills>()
   /** Sources that said they would give something else. */
@@ -22,7 +23,8 @@ export class Feed {
   /** The lines about broken skills that the log has. */
   #told: ReadonlySet<string> = new Set()
   /** Whether the search knows other skills than the catalog. */
-  #stale = true
+  #stale = false
+  #indexing: Promise<void> | undefined
   #reloading: Promise<void> | undefined
 
   constructor (catalog: Catalog, search: Search, sources: readonly SkillSource[], bus: Bus, log: Logger) {
@@ -36,11 +38,13 @@ export class Feed {
   /** Loads all sources. Rejects with what any of them, or the search, threw. */
   async load (signal: AbortSignal): Promise<void> {
     await Promise.all(this.#sources.map(async source => { this.#loaded.set(source, await source.load(signal)) }))
-    await this.#publish()
+    this.#publish()
+    await this.#index()
   }
 
   /** Loads each source again when it changes; changes that come while that is done are gathered. Until `close`. */
   follow (): void {
+    this.#following = true
     for (const source of this.#sources) {
       const stop = source.watch?.(() => {
         this.#changed.add(source)
@@ -55,6 +59,7 @@ export class Feed {
     this.#closed.abort(new Error('the kernel is stopping'))
     await this.#scope.close()
     await this.#reloading
+    await this.#indexing?.catch(() => {}) // it was logged
   }
 
   /** A source or a search that fails is logged; what it gave last stays. */
@@ -65,24 +70,37 @@ export class Feed {
       this.#changed.clear()
       try {
         for (const source of changed) this.#loaded.set(source, await source.load(this.#closed.signal))
-        const { added, changed: other, removed } = await this.#publish()
-        if (added.length + other.length + removed.length > 0) this.#log.info({ added, changed: other, removed }, 'the skills changed')
+        if (!this.#publish()) continue
+        this.#index().catch((error: unknown) => { this.#log.error({ error: messageOf(error) }, 'the search does not know the present skills') })
       } catch (error) {
         if (!this.#closed.signal.aborted) this.#log.error({ error: messageOf(error) }, 'the skills could not be reloaded')
       }
     }
   }
 
-  async #publish (): Promise<SkillChanges> {
+  /** @returns whether the skills are others than before */
+  #publish (): boolean {
     const changes = this.#catalog.replace(this.#sources.flatMap(source => this.#loaded.get(source) ?? []))
-    const { size, quarantined, skills } = this.#catalog
+    const { size, quarantined } = this.#catalog
     const different = changes.added.length + changes.changed.length + changes.removed.length > 0
-    const others = this.#tell(quarantined)
-    this.#stale ||= different
-    if (this.#stale) await this.#search.index(skills)
-    this.#stale = false
-    if (different || others) this.#bus.emit('skills', { skills: size, quarantined: quarantined.length, ...changes })
-    return changes
+    if (different && this.#following) this.#log.info({ ...changes }, 'the skills changed')
+    if (this.#tell(quarantined) || different) this.#bus.emit('skills', { skills: size, quarantined: quarantined.length, ...changes })
+    return different
+  }
+
+  /** Indexes what the catalog has: a change that comes meanwhile serves at once, and is indexed next. */
+  #index (): Promise<void> {
+    this.#stale = true
+    return this.#indexing ??= (async () => {
+      try {
+        while (this.#stale && !this.#closed.signal.aborted) {
+          this.#stale = false
+          await this.#search.index(this.#catalog.skills)
+        }
+      } finally {
+        this.#indexing = undefined
+      }
+    })()
   }
 
   /** Logs what is newly broken. @returns whether other skills are broken than before */

@@ -18,6 +18,8 @@ export interface DescribingOptions {
   log: Logger
 }
 
+/** The most folders that are read in one request. */
+const togetherMax = 50
 /** How long the thread is kept for what an author saves next. */
 const keep_ms = 10_000
 
@@ -52,15 +54,16 @@ export class Describing {
     clearTimeout(this.#idle)
     const kept: Promise<void>[] = []
     try {
-      const found: (Described | Fault)[] = []
-      for (const [i, folder] of folders.entries()) {
-        const before = known[i]
-        const described = before ?? await describeOne(folder, describer, signal)
-        if (before === undefined && 'skill' in described) kept.push(this.#cache.put(folder, described))
-        found.push(described)
+      const found: (Described | Fault | undefined)[] = [...known]
+      for (const chunk of chunksOf([...folders.entries()].filter(([i]) => known[i] === undefined))) {
+        const described = await describeAll(chunk.map(([, folder]) => folder), describer, signal)
+        for (const [at, [i, folder]] of chunk.entries()) {
+          const one = found[i] = described[at] ?? { name: folder.name, path: folder.path, error: 'the folder was not described' }
+          if ('skill' in one) kept.push(this.#cache.put(folder, one))
+        }
       }
       if (describer.started) await prune(describer, this.#options.log, signal)
-      return found
+      return found.filter(one => one !== undefined)
     } finally {
       if (lasting && !signal.aborted) this.#idle = setTimeout(() => { void describer.end() }, keep_ms).unref()
       else await describer.end()
@@ -81,17 +84,37 @@ export class Describing {
   }
 }
 
-async function describeOne (folder: Folder, describer: Describer, signal: AbortSignal, again = false): Promise<Described | Fault> {
+/** Folders that only have to be read are asked for together, which overlaps reading them with keeping what was read; those whose code runs, alone. */
+function chunksOf (folders: [number, Folder][]): [number, Folder][][] {
+  const chunks: [number, Folder][][] = []
+  for (const one of folders) {
+    const last = chunks.at(-1)
+    if (last === undefined || last.length >= togetherMax || one[1].module || last.some(([, { module }]) => module)) chunks.push([one])
+    else last.push(one)
+  }
+  return chunks
+}
+
+async function describeAll (folders: readonly Folder[], describer: Describer, signal: AbortSignal, again = false): Promise<(Described | Fault)[]> {
   try {
-    const { description } = expect(await describer.ask({ type: 'describe', folder }, signal), 'described')
-    if ('fault' in description) return description.fault
-    const { ran_code: _ran, ...described } = description
-    return described
+    const { descriptions } = expect(await describer.ask({ type: 'describe', folders: [...folders] }, signal), 'described')
+    return descriptions.map(description => {
+      if ('fault' in description) return description.fault
+      const { ran_code: _ran, ...described } = description
+      return described
+    })
   } catch (error) {
     if (!(error instanceof DescriberFault)) throw error
+    const [folder, ...more] = folders
+    if (folder === undefined) return []
+    if (more.length > 0) { // one of them, or too many for the time they have together
+      const found: (Described | Fault)[] = []
+      for (const one of folders) found.push(...await describeAll([one], describer, signal))
+      return found
+    }
     // What an earlier skill left behind in the thread (a timer, say) may be at fault: a fresh thread tells.
-    if (error.suspect && !again) return await describeOne(folder, describer, signal, true)
-    return { name: folder.name, path: folder.path, error: error.message }
+    if (error.suspect && !again) return await describeAll(folders, describer, signal, true)
+    return [{ name: folder.name, path: folder.path, error: error.message }]
   }
 }
 

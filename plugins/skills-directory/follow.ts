@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { messageOf, Scope, type Logger, type PluginContext } from '../../kernel/index.ts'
 import type { Dirty, Library } from './library.ts'
+import { identityOf } from './list.ts'
 import type { Place } from './places.ts'
 import { Watchers, type OpenWatcher } from './watchers.ts'
 
@@ -141,8 +142,8 @@ export class Follow {
   /** Looks whether each directory is the one it was: nothing tells when one is made, or replaced by another. */
   async #seek (): Promise<void> {
     for (const { place, listing } of this.#options.library.shelves) {
-      const inode = await stat(place.path).then(stats => stats.ino, () => undefined)
-      if (inode !== listing.inode) this.#hint(place, undefined)
+      const identity = await stat(place.path).then(identityOf, () => undefined)
+      if (identity !== listing.identity) this.#hint(place, undefined)
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { opendir, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isAbsent, SKILL_NAME } from '../../kernel/index.ts'
@@ -31,7 +32,7 @@ export interface Listing {
   /** Where the directory really is; undefined where it is not there. */
   real_path: string | undefined
   /** Differs when the directory was replaced by another. */
-  inode: number | undefined
+  identity: string | undefined
 }
 
 /**
@@ -39,11 +40,11 @@ export interface Listing {
  * @param known an earlier listing, and the entries that may have changed since: others are not looked at again
  */
 export async function listSkills (directory: string, signal: AbortSignal, known?: { listing: Listing, changed: ReadonlySet<string> }): Promise<Listing> {
-  const listing: Listing = { entries: new Map(), linked: new Set(), faults: [], real_path: undefined, inode: undefined }
+  const listing: Listing = { entries: new Map(), linked: new Set(), faults: [], real_path: undefined, identity: undefined }
   const fault = (error: string): void => { listing.faults.push({ name: basename(directory), path: directory, error }) }
   const names: string[] = []
   try {
-    listing.inode = (await stat(directory)).ino
+    listing.identity = identityOf(await stat(directory))
     listing.real_path = await realpath(directory)
     for await (const entry of await opendir(directory)) {
       if (entry.name.startsWith('.') || entry.name === 'node_modules' || entry.isFile()) continue
@@ -92,10 +93,15 @@ async function look (directory: string, entry: string): Promise<Looked> {
     if (!module && !files.has(MANIFEST) && !INSTRUCTIONS.some(file => files.has(file))) return undefined
     const name = module || files.has(MANIFEST) ? entry : lenientName(entry)
     if (!SKILL_NAME.test(name)) return { name: entry, path, error: `the folder's name "${entry}" can't be a skill's: it must be 1 to 64 of a-z, 0-9 and -` }
-    return { name, path, real_path: await realpath(path), inode: stats.ino, module, revision: await revisionOf(path, module) }
+    return { name, path, real_path: await realpath(path), identity: identityOf(stats), module, revision: await revisionOf(path, module) }
   } catch (error) {
     return { name: entry, path, error: `the folder can't be read: ${systemMessage(error)}` }
   }
+}
+
+/** What tells a directory from one that took its place: that may have been given the same number. */
+export function identityOf ({ ino, birthtimeMs }: Stats): string {
+  return `${ino} ${birthtimeMs}`
 }
 
 /** A skill's name for a folder that was made for other programs: `PDF_tools` is `pdf-tools`. */

@@ -35,6 +35,6 @@ export async function listPlace ({ path }: Place, limit_ms: number, signal: Abor
   } catch (error) {
     if (!limit.aborted || signal.aborted) throw error
     const fault = { name: basename(path), path, error: `the skills directory can't be read: it took longer than ${limit_ms / 1000} s` }
-    return { entries: new Map(), linked: new Set(), faults: [fault], real_path: path, inode: undefined }
+    return { entries: new Map(), linked: new Set(), faults: [fault], real_path: path, identity: undefined }
   }
 }

@@ -11,12 +11,13 @@ export interface DescriberData {
 }
 
 export type Request =
-  | { type: 'describe', folder: Folder }
+  | { type: 'describe', folders: Folder[] }
   | { type: 'prune' }
 
 export type Reply =
   | { type: 'ready' }
-  | { type: 'described', description: Description }
+  /** In the order of the folders. */
+  | { type: 'described', descriptions: Description[] }
   | { type: 'pruned', removed: number }
 
 /** A folder that holds a skill. */
@@ -26,7 +27,7 @@ export interface Folder {
   /** Without symbolic links. */
   real_path: string
   /** Differs when the folder was replaced by another. */
-  inode: number
+  identity: string
   /** Whether it holds a module, which is run to describe the skill. */
   module: boolean
   /** Differs whenever the skill may. */

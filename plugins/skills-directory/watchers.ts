@@ -85,15 +85,15 @@ function wantedOf ({ place, listing, outside }: Shelf): Wanted[] {
     const linked = listing.linked.has(name)
     const module = isModule(looked)
     if (!linked && !module && files.length === 0) continue
-    const { real_path: folder, inode } = looked !== undefined && 'real_path' in looked ? looked : { real_path: join(root, name), inode: undefined }
+    const { real_path: folder, identity } = looked !== undefined && 'real_path' in looked ? looked : { real_path: join(root, name), identity: undefined }
     deep.push({
-      key: [place.path, name, inode, folder, module, ...files].join('\0'),
+      key: [place.path, name, identity, folder, module, ...files].join('\0'),
       paths: [folder, ...files], place, name, root: folder,
       ignored: path => !files.includes(path) && !countsForRevision(folder, path, module)
     })
   }
   return [{
-    key: [place.path, listing.inode, root].join('\0'),
+    key: [place.path, listing.identity, root].join('\0'),
     paths: [root], place, name: undefined, root,
     ignored: (path, isFile) => {
       const [entry = '', ...below] = relative(root, path).split(sep)
