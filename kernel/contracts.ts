@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
 import type { Owner } from './owner.ts'
-import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SearchState } from './schemas.ts'
+import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SearchState, SkillWarning } from './schemas.ts'
 import type { Scope } from './scope.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 
@@ -138,7 +138,7 @@ export interface SearchOptions {
 
 /** Finds tools for a query in words. */
 export interface Search {
-  /** Replaces what can be found. Resolves when that can be found by some method; better ones may follow. */
+  /** Replaces what can be found; skills that did not change since the last call are the same objects. Resolves when that can be found by some method; better ones may follow. */
   index (skills: readonly SkillDefinition[]): Promise<void>
   search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer>
   /** How far it is. Synchronous and cheap. */
@@ -212,13 +212,18 @@ export interface Executor {
 export interface LoadedSkills {
   skills: SkillDefinition[]
   quarantined: QuarantinedSkill[]
+  /** What is odd about skills that were loaded all the same. */
+  warnings?: SkillWarning[]
 }
 
 /** Finds skills. Later sources shadow earlier ones of the same name. */
 export interface SkillSource {
   load (signal: AbortSignal): Promise<LoadedSkills>
-  /** Calls back when `load` would give something else. The returned function stops it. */
-  watch? (changed: () => void): () => void
+  /**
+   * Calls back when `load` would give something else, be it at once. Called after the first `load`, and only in a kernel with
+   * transports: a command that ends soon has no use for it. The returned function stops it.
+   */
+  watch? (changed: () => void): () => void | Promise<void>
 }
 
 // ---------------------------------------------------------------- transports

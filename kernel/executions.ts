@@ -225,8 +225,9 @@ export class Executions {
     if (this.#waiting >= config.execution.queue_max) {
       throw new SkilletError('OVERLOADED', `${this.#waiting} executions are waiting, as many as execution.queue_max allows; try again later`)
     }
-    const executor = executors.get(job.skill.runtime)
-    if (executor === undefined) throw new SkilletError('OVERLOADED', `No executor for the runtime "${job.skill.runtime}" is running`, { runtime: job.skill.runtime })
+    const runtime = job.tool.runtime ?? job.skill.runtime
+    const executor = executors.get(runtime)
+    if (executor === undefined) throw new SkilletError('OVERLOADED', `No executor for the runtime "${runtime}" is running`, { runtime })
     executor.check?.(job.tool, job.parameters)
     const secrets = this.#secretsOf(job.skill)
     const redactor = redactorOf(job, secrets)
@@ -239,7 +240,7 @@ export class Executions {
       status: 'queued',
       created_at: now,
       duration_ms: 0,
-      runtime: job.skill.runtime,
+      runtime,
       started_at: null,
       finished_at: null,
       parameters: withoutSecrets(job.tool, job.parameters, redactor),

@@ -32,7 +32,7 @@ export { loadPlugins } from './plugin-load.ts'
 export * as schemas from './schemas.ts'
 export {
   EXECUTION_STATUSES, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary, type Isolation, type JsonObject,
-  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type Tool
+  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type SkillWarning, type Tool
 } from './schemas.ts'
 export { Scope } from './scope.ts'
 export { SECRET_NAME, SecretFile, isServersOwn, secretBytesMax, type Secrets } from './secrets.ts'

@@ -6,6 +6,7 @@ import type { AnyPlugin, Executor, Finding, Search, SkillSource, Slots, Storage,
 import { messageOf } from './errors.ts'
 import { examine, isolationNote } from './examine.ts'
 import { Executions } from './executions.ts'
+import { Feed } from './feed.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
 import { isAlive, thisProcess } from './owner.ts'
@@ -77,7 +78,12 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     const search = only('search', provided.search)
     if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
     const catalog = new Catalog()
-    scope.defer(await feed(catalog, search, provided.skills, bus, log, signal))
+    const feed = new Feed(catalog, search, provided.skills, bus, log)
+    await feed.load(signal)
+    if (plugins.some(({ slot }) => slot === 'transport')) {
+      feed.follow()
+      scope.defer(() => feed.close())
+    }
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
     const executions = new Executions({ config, storage, executors, secrets, bus, log })
@@ -123,26 +129,6 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     await scope.close().catch((failure: unknown) => { log.error({ error: messageOf(failure) }, 'the start could not be undone') })
     throw error
   }
-}
-
-/** Loads the catalog and keeps it true while sources change. @returns what stops it */
-async function feed (catalog: Catalog, search: Search, sources: readonly SkillSource[], bus: Bus, log: Logger, signal: AbortSignal): Promise<() => void> {
-  const scope = new Scope()
-  const load = async (): Promise<void> => {
-    catalog.replace(await Promise.all(sources.map(source => source.load(signal))))
-    for (const { path, error } of catalog.quarantined) log.warn({ path, error }, 'a skill could not be loaded')
-    await search.index(catalog.skills)
-    bus.emit('skills', { skills: catalog.size, quarantined: catalog.quarantined.length })
-  }
-  await load()
-  let loading = Promise.resolve()
-  for (const source of sources) {
-    const stop = source.watch?.(() => {
-      loading = loading.then(load).catch((error: unknown) => { log.error({ error: messageOf(error) }, 'the skills could not be reloaded') })
-    })
-    if (stop !== undefined) scope.defer(stop)
-  }
-  return () => { void scope.close() }
 }
 
 /** Claims a role on the data directory, or tells others of the note. @returns what gives it back */
