@@ -24,6 +24,7 @@ export { cancelExecution, execute, getExecution, getSkill, health, listExecution
 export { isAlive, thisProcess, type Owner } from './owner.ts'
 export { outputOf } from './output.ts'
 export { compileInputSchema } from './parameters.ts'
+export { howToInstall, packagesOf, type SystemPackages } from './packages.ts'
 export { definePlugin } from './plugin.ts'
 export { loadPlugins } from './plugin-load.ts'
 export * as schemas from './schemas.ts'
