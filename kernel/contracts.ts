@@ -81,6 +81,8 @@ export interface Storage {
   claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined>
   /** Gives a role back; nothing happens when another holds it. */
   release (role: string, owner: Owner): Promise<void>
+  /** Who holds a role, be it alive or not. */
+  holder (role: string): Promise<Claim | undefined>
 }
 
 /** Who holds a role, and what others should know of it (such as its URL). */
@@ -125,6 +127,11 @@ export interface TaskObserver {
   started (isolation: Isolation): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
+  /**
+   * The tool put out this text: in order, all of it together the beginning of what the outcome holds as `output`. An
+   * executor that learns of output only at the end need not call it. Absent where nobody listens: then nothing is to be gathered for it.
+   */
+  output? (text: string): void
 }
 
 /** What is kept of a tool's output, at most `execution.output_bytes_max` bytes and a note where it was cut. */
@@ -152,6 +159,8 @@ export interface Executor {
    * once it is closed. Whatever the tool does, no other run is harmed and nothing runs twice.
    */
   run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome>
+  /** Resolves when what runs its tools answers, or is busy with as many as it may run; rejects when it does not. One call at a time. */
+  probe? (): Promise<void>
 }
 
 // ---------------------------------------------------------------- skill sources
@@ -212,6 +221,27 @@ export interface TransportContext extends PluginContext { gateway: Gateway }
 
 type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : PluginContext
 
+/** What a plugin finds of its surroundings. */
+export interface Finding {
+  /** `ok`: as it should be; `note`: worth knowing; `problem`: somebody has to mend it. */
+  level: 'ok' | 'note' | 'problem'
+  /** What it is about, in a word or two. */
+  about: string
+  text: string
+  /** What to do about it. */
+  remedy?: string
+}
+
+/** What a plugin is given to look at its surroundings. */
+export interface ExamineContext {
+  config: Config
+  /** Absolute; it need not exist. */
+  data_dir: string
+  /** All skills that could be loaded. */
+  skills: readonly SkillDefinition[]
+  signal: AbortSignal
+}
+
 /** A plugin, before it is set up. */
 export interface Plugin<S extends Slot = Slot, Options extends object = object> {
   /** Unique; its options are the configuration section `[plugin.<name>]`. */
@@ -222,6 +252,8 @@ export interface Plugin<S extends Slot = Slot, Options extends object = object> 
   /** Schema of its options; values are given defaults and checked before `setup`. */
   readonly options?: TObject
   setup (context: ContextOf<S>, options: Options): Promise<Slots[S]> | Slots[S]
+  /** Looks at what it depends on, whether it is set up or not, and changes nothing: for `skillet doctor`. */
+  examine? (context: ExamineContext): Promise<Finding[]> | Finding[]
 }
 
 /** Any plugin, of whatever slot. */

@@ -11,6 +11,7 @@ import { createRedactor, secretMark, type Redactor } from './redact.ts'
 import type { Execution, JsonObject } from './schemas.ts'
 import type { Secrets } from './secrets.ts'
 import { createExecutionActor, isFinal, nextStatus, type ExecutionActor } from './transitions.ts'
+import { within } from './within.ts'
 
 /** A call that was validated and may run. */
 export interface Job {
@@ -206,7 +207,9 @@ export class Executions {
     const observer: TaskObserver = {
       started: isolation => { this.#begin(live, isolation) },
       progress: (done, total, message) => { bus.emit('progress', { execution_id: execution.id, done, total, message: message === undefined ? undefined : clean(message) }) },
-      log: (level, text) => { bus.emit('log', { execution_id: execution.id, level, text: clean(text) }) }
+      log: (level, text) => { bus.emit('log', { execution_id: execution.id, level, text: clean(text) }) },
+      // A secret may lie across two pieces, where no redactor finds it.
+      ...(redactor === undefined && bus.has('output') && { output: (text: string) => { bus.emit('output', { execution_id: execution.id, text }) } })
     }
     const task = {
       execution_id: execution.id,
@@ -368,13 +371,6 @@ function withoutSecrets (tool: ToolDefinition, parameters: JsonObject, redactor:
   if (tool.secrets.length === 0 && redactor === undefined) return parameters
   const shown = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, tool.secrets.includes(name) ? secretMark : value]))
   return redactor === undefined ? shown : redactor.data(shown)
-}
-
-/** Waits for a promise, but no longer than `ms`. */
-async function within (ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer
-  await Promise.race([promise, new Promise(resolve => { timer = setTimeout(resolve, ms) })])
-  clearTimeout(timer)
 }
 
 function withResolvers<T> (): { promise: Promise<T>, resolve: (value: T) => void, reject: (reason: unknown) => void } {

@@ -6,13 +6,14 @@ export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
 export { completeConfig, configFile, configHome, dataHome, loadConfig, settings, type ConfigSources, type Setting } from './config-load.ts'
 export {
-  filteredTotalMax, type AnyPlugin, type Claim, type ExecutionPage, type ExecutionQuery, type Executor, type LoadedSkills, type Outcome,
+  filteredTotalMax, type AnyPlugin, type Claim, type ExamineContext, type ExecutionPage, type ExecutionQuery, type Executor, type Finding, type LoadedSkills, type Outcome,
   type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SkillSource, type Slot, type Slots, type Storage,
   type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext
 } from './contracts.ts'
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './errors.ts'
+export { changeFile, hasCode, isAbsent, replaceFile } from './file.ts'
 export type { Gateway } from './gateway.ts'
-export { decodeJson, jsonDepthMax } from './json.ts'
+export { decodeJson, isObject, jsonDepthMax } from './json.ts'
 export { accessOf, defaultKeyName, hashKey, KEY_NAME, KeySettings, newKey, parseKeys, readKeys } from './keys.ts'
 export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
 export { silentLogger, type Logger } from './log.ts'
@@ -39,3 +40,4 @@ export type { ToolContext } from './skill.ts'
 export { isFinal, nextStatus } from './transitions.ts'
 export { compileCheck, type Check } from './validation.ts'
 export { readVersion, type Version } from './version.ts'
+export { within } from './within.ts'

@@ -2,8 +2,9 @@ import { mkdir } from 'node:fs/promises'
 import { Bus } from './bus.ts'
 import { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
-import type { AnyPlugin, Executor, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
+import type { AnyPlugin, Executor, Finding, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
 import { messageOf } from './errors.ts'
+import { examine, isolationNote } from './examine.ts'
 import { Executions } from './executions.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
@@ -35,6 +36,8 @@ export interface Kernel {
   readonly plugins: () => PluginStatus[]
   /** Where the transports can be reached. */
   readonly urls: readonly string[]
+  /** What is wrong, or worth knowing, here and in the surroundings of these plugins, which need not be started. */
+  examine (plugins: readonly AnyPlugin[], signal: AbortSignal): Promise<Finding[]>
   /** Stops in order: transports accept nothing new, executions drain, transports close, providers close. Idempotent. */
   stop (): Promise<void>
 }
@@ -74,7 +77,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
     const executions = new Executions({ config, storage, executors, secrets, bus, log })
-    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced')
+    log.info({}, isolationNote)
     const interrupted = await executions.recover()
     if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
     scope.defer(executions.watchCancelRequests())
@@ -86,7 +89,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
       plugins: plugin_states,
       uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)
     })
-    const gateway = createGateway(services, bus)
+    const gateway = createGateway(services, [...executors.values()], bus)
 
     // From here on, closing the scope runs, in this order: transports quiesce, executions drain, transports close.
     const transports: Transport[] = []
@@ -105,7 +108,13 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     }
     const urls = transports.flatMap(({ url }) => url ?? [])
     if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
-    return { gateway, plugins: plugin_states, urls, stop: () => scope.close() }
+    return {
+      gateway,
+      plugins: plugin_states,
+      urls,
+      examine: (asked, signal) => examine({ plugins: plugin_states(), quarantined: catalog.quarantined, storage }, asked, { config, data_dir, skills: catalog.skills, signal }),
+      stop: () => scope.close()
+    }
   } catch (error) {
     await scope.close().catch((failure: unknown) => { log.error({ error: messageOf(failure) }, 'the start could not be undone') })
     throw error

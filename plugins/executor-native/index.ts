@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { definePlugin, processesOf } from '../../kernel/index.ts'
+import { examine } from './examine.ts'
 import { NativeExecutor } from './executor.ts'
 
 /** Many times what a busy machine needs to start a process. */
@@ -18,5 +19,6 @@ export default definePlugin({
     })
     scope.defer(() => executor.close())
     return executor
-  }
+  },
+  examine: ({ skills }) => examine(skills)
 })

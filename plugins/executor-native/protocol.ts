@@ -16,6 +16,8 @@ export interface RunMessage {
   /** The whole environment. */
   env: Record<string, string>
   stdin: boolean
+  /** Whether standard output is also told as it comes, by `output`. */
+  live: boolean
   /** Bytes of standard output that are kept. */
   output_bytes_max: number
   /** Bytes of standard output and standard error together beyond which the command is stopped. */
@@ -59,6 +61,8 @@ export interface EndedMessage {
 
 export type FromHelper =
   | { type: 'started', id: number, pid: number }
+  /** The payload is the next piece of what is kept of standard output; told of runs that are `live`. */
+  | { type: 'output', id: number }
   | { type: 'refused', id: number, why: Refusal, system_code: string }
   | EndedMessage
 

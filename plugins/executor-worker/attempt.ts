@@ -61,7 +61,7 @@ export class Attempt {
         parameters: task.parameters,
         config: task.config,
         secrets: task.secrets ?? {},
-        sensitive: task.secrets !== undefined || task.tool.secrets.length > 0,
+        sensitive: this.run.sensitive,
         env
       })
       clearTimeout(this.#timer)

@@ -1,8 +1,8 @@
-import { SkilletError, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { SkilletError, within, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
 import { Attempt } from './attempt.ts'
 import { declaredEnvironment, threadEnvironment } from './environment.ts'
 import { headroom_mib, type HeapWatch } from './heap-watch.ts'
-import { settle_ms, type Limits } from './limits.ts'
+import { begin_ms, settle_ms, type Limits } from './limits.ts'
 import type { Message } from './protocol.ts'
 import { Queue } from './queue.ts'
 import { failed, mebibytes, nothing, Run } from './run.ts'
@@ -63,6 +63,19 @@ export class Pool implements Executor {
     } finally {
       signal.removeEventListener('abort', cancel)
     }
+  }
+
+  async probe (): Promise<void> {
+    if (this.#closed) throw new Error('the executor is stopping')
+    if (this.#computing >= this.#limits.threads) return // each has its time limit
+    const thread = this.#idle.pop() ?? (this.#threads.size < this.#limits.threadsMax ? this.#start() : undefined)
+    if (thread === undefined) return
+    if (!await within(begin_ms, thread.ping()).catch(() => false)) {
+      void thread.end()
+      throw new Error('a script thread does not answer')
+    }
+    this.#giveBack(thread)
+    this.#pump()
   }
 
   /** Settles every run, and ends every thread. */
@@ -140,14 +153,16 @@ export class Pool implements Executor {
     for (let i = this.#idle.length - 1; i >= 0; i--) {
       const thread = this.#idle[i]
       if (thread === undefined) continue
+      if (!thread.takes(run)) continue
       const loaded = thread.revisions.get(run.module)
       this.#idle.splice(i, 1)
       if (loaded === undefined || loaded === run.task.skill.revision) return thread
       // Modules stay loaded, with all they import: another revision needs a thread that has none of it.
       void thread.end()
     }
-    if (this.#threads.size >= this.#limits.threadsMax) return undefined
-    return this.#start()
+    if (this.#threads.size < this.#limits.threadsMax) return this.#start()
+    void this.#idle.shift()?.end() // one that only others may have makes room
+    return undefined
   }
 
   #start (): Thread {
@@ -213,6 +228,7 @@ export class Pool implements Executor {
         return this.#attempts.get(message.run)?.hear(message)
       case 'run':
       case 'ask':
+      case 'ping':
       case 'ready':
       case 'ended': // Sent another way, or heard by the thread itself.
     }

@@ -24,6 +24,8 @@ export type Message =
     /** Environment variables the skill may see, beyond the thread's own few. */
     env: Record<string, string>
   }
+  /** Asks whether it answers: the piscina task returns. */
+  | { type: 'ping' }
   /** Asks a running tool to end: its signal aborts. */
   | { type: 'ask', run: number }
   // From the thread:

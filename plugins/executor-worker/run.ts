@@ -5,6 +5,8 @@ import type { Of, Result } from './protocol.ts'
 export class Run {
   readonly task: Task
   readonly module: string
+  /** Whether it is given anything secret. */
+  readonly sensitive: boolean
   readonly #observer: TaskObserver
   readonly #log: Logger
   readonly outcome: Promise<Outcome>
@@ -17,6 +19,7 @@ export class Run {
   constructor (task: Task, module: string, observer: TaskObserver, log: Logger) {
     this.task = task
     this.module = module
+    this.sensitive = task.secrets !== undefined || task.tool.secrets.length > 0
     this.#observer = observer
     this.#log = log
     this.outcome = new Promise((resolve, reject) => { this.#resolve = resolve; this.#reject = reject })

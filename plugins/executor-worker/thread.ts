@@ -132,6 +132,22 @@ export class Thread {
     }
   }
 
+  /**
+   * Whether a run may have it. Code can leave traps for what comes later in the same thread: what is given anything secret
+   * shares a thread with no other skill, neither before nor after.
+   */
+  takes ({ module, sensitive }: { module: string, sensitive: boolean }): boolean {
+    const others = this.revisions.size > (this.revisions.has(module) ? 1 : 0)
+    return !others || !(sensitive || this.#sensitive)
+  }
+
+  /** Resolves when it answers. Only while it has no run. */
+  async ping (): Promise<void> {
+    const answer = this.#piscina.run({ type: 'ping' } satisfies Message)
+    if (this.#worker === undefined) this.#attach()
+    await answer
+  }
+
   /** Takes back the run it was given, if its tool has not begun: then it never will. */
   recall (): boolean {
     return exchange(this.#claim, claims.dispatched, claims.recalled) || exchange(this.#claim, claims.loading, claims.recalled)

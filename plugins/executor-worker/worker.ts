@@ -43,7 +43,8 @@ function stray (error: unknown): void {
   else send({ type: 'stray', text: execution === undefined ? messageOfThrow(error) : `${execution.message.execution_id}: ${messageOfThrow(error)}` })
 }
 
-export default async function run (message: Of<'run'>): Promise<Ended | null> {
+export default async function run (message: Of<'run'> | Of<'ping'>): Promise<Ended | null> {
+  if (message.type === 'ping') return null
   const execution = new Execution(message, send)
   const before = activeCount()
   current = execution

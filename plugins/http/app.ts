@@ -165,7 +165,7 @@ export class App {
       })
     }
     probe('/livez', async () => true)
-    probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#it.gateway.writes())
+    probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#it.gateway.ready())
   }
 
   #fail (turn: Turn, thrown: unknown, close: Close): void {

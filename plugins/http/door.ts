@@ -60,7 +60,7 @@ export class Door {
   }
 
   admit ({ headers, remote_address }: Pick<Exchange, 'headers' | 'remote_address'>): Admission {
-    const found = this.#keys.size === 0 ? 'missing' : this.#keys.holderOf(headers)
+    const found = this.#keys.holderOf(headers)
     const holder = typeof found === 'string' ? undefined : found
     const quota = holder === undefined ? this.#usual : this.#quotaOf(holder)
     const address = holder === undefined ? this.#addresses.callerOf(remote_address, headers) : ''

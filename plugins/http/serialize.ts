@@ -1,6 +1,6 @@
 import fastJsonStringify, { type Schema } from 'fast-json-stringify'
 import type { TObject } from 'typebox'
-import type { ErrorEnvelope, JsonObject, Version } from '../../kernel/index.ts'
+import { isObject, type ErrorEnvelope, type JsonObject, type Version } from '../../kernel/index.ts'
 
 /** What the root of every JSON response under /api carries beside its own fields; both are the service's version. */
 export function versionFields ({ version }: Version): { api_version: string, service_version: string } {
@@ -46,8 +46,4 @@ function plainSchema (schema: unknown): JsonObject {
     case 'string': case 'integer': case 'number': case 'boolean': return { type }
     default: return {}
   }
-}
-
-function isObject (value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import { Head, Tail } from '../../plugins/executor-native/capture.ts'
+import { LiveText } from '../../plugins/executor-native/live-text.ts'
 import { outcomeOf, refusalOf, textOf } from '../../plugins/executor-native/outcome.ts'
 import { createDecoder, encode, type ToHelper } from '../../plugins/executor-native/protocol.ts'
 import { whyRefused } from '../../plugins/executor-native/refusal.ts'
@@ -24,7 +25,7 @@ t.test('messages and payloads arrive whole and in order, however the pipe cuts t
     fc.record({ type: fc.constant('stop' as const), id: fc.nat() }),
     fc.record({
       type: fc.constant('run' as const), id: fc.nat(), program: fc.string({ unit: 'binary' }), args: fc.array(fc.string({ unit: 'binary' })), cwd: fc.string(),
-      env: fc.constant({ A: 'b' }), stdin: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat()
+      env: fc.constant({ A: 'b' }), stdin: fc.boolean(), live: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat()
     })
   )
   fc.assert(fc.property(fc.array(fc.tuple(message, bytes)), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (sent, lengths) => {
@@ -34,6 +35,24 @@ t.test('messages and payloads arrive whole and in order, however the pipe cuts t
     t.same(received, sent)
   }))
   t.throws(() => { createDecoder(() => {})(Buffer.alloc(8, 0xff)) }, /out of step/)
+})
+
+t.test('what is told of an output while it comes is the beginning of what is kept, whole characters and all that fits', async t => {
+  const text = fc.string({ unit: 'binary', maxLength: 40 }).map(text => Buffer.from(text))
+  fc.assert(fc.property(fc.array(fc.oneof(text, bytes)), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), fc.integer({ min: 1, max: 400 }), (parts, lengths, max) => {
+    const whole = Buffer.concat(parts)
+    const head = new Head(max)
+    const live = new LiveText(max)
+    let told = ''
+    for (const chunk of cut(whole, lengths)) {
+      const kept = head.add(chunk)
+      told += live.add(chunk.subarray(0, kept))
+    }
+    const { output, output_truncated } = textOf(head.kept, whole.length, max)
+    t.ok(output.startsWith(told))
+    // At most an unfinished character is still to come.
+    if (!output_truncated) t.ok(Buffer.byteLength(output.slice(told.length)) <= 9, JSON.stringify({ output, told }))
+  }), { numRuns: 300 })
 })
 
 t.test('the beginning and the end of a stream are kept, within their bounds', async t => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -61,6 +62,20 @@ t.test('output is UTF-8 across the borders of writes; other bytes become U+FFFD'
   const split = shellCall('for byte in 360 237 231 202 342 202 254; do printf "\\\\$byte" | cat; done')
   t.match(await runCall(executor, split), { status: 'success', output: '🙂€' })
   t.match(await runCall(executor, shellCall('printf "a\\377b\\342\\202"')), { status: 'success', output: 'a\ufffdb\ufffd' })
+})
+
+t.test('output is told while the command runs, and is the same as at the end', async t => {
+  const { service: executor } = await open(t)
+  const file = join(t.testdir({}), 'go')
+  let told = ''
+  const observer = { started () {}, progress () {}, log () {}, output (text: string) { told += text } }
+  const call = shellCall('printf "one\\n\\303"; while [ ! -e "$1" ]; do sleep 0.02; done; printf "\\274 two"', file)
+  const outcome = executor.run({ execution_id: 'x', ...call, timeout_ms: 60_000, config: {} }, observer, new AbortController().signal)
+  await until(() => told !== '')
+  t.equal(told, 'one\n', 'half a character waits for its other half')
+  await writeFile(file, '')
+  t.match(await outcome, { status: 'success', output: 'one\nü two' })
+  t.equal(told, 'one\nü two')
 })
 
 t.test('standard input is what the tool declares, or empty', async t => {
@@ -206,8 +221,11 @@ t.test('a helper that does not answer is ended, and replaced', async t => {
   t.teardown(() => executor.close())
   const helper = Number((await runCall(executor, shellCall('echo $PPID'))).output)
   process.kill(helper, 'SIGSTOP')
+  const probed = t.rejects(executor.probe(), /helper process died/)
   t.match(await runCall(executor, shellCall('echo never')), { status: 'failed', started: [], error: { message: /helper process/ } })
+  await probed
   await gone([helper])
+  await executor.probe()
   t.match(await runCall(executor, shellCall('echo well')), { status: 'success', output: 'well\n' })
 })
 
