@@ -20,6 +20,8 @@ for (const folder of ['skills', 'test/fixtures']) {
   if (existsSync(folder)) cpSync(folder, `dist/${folder}`, { recursive: true, filter: notCode })
 }
 
+await import('./schemas.mjs')
+
 const shared = {
   bundle: true,
   format: 'esm',
