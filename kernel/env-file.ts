@@ -38,7 +38,7 @@ function read (path: string): { text: string, mode: number } {
       const stats = fstatSync(descriptor)
       if (!stats.isFile()) return { text: '', mode: 0 } // a folder of that name is somebody else's
       if (stats.size > bytesMax) throw new Error(`it has ${stats.size} bytes; the most is ${bytesMax}`)
-      return { text: readFileSync(descriptor, 'utf8'), mode: stats.mode }
+      return { text: readFileSync(descriptor, 'utf8').replace(/^\uFEFF/, ''), mode: stats.mode }
     } finally {
       closeSync(descriptor)
     }
@@ -51,7 +51,7 @@ function read (path: string): { text: string, mode: number } {
 /** Node's parser passes over what it does not understand; a setting that was mistyped would be lost in silence. @throws Error */
 function refuseBroken (path: string, text: string): void {
   let open: { quote: string, line: number } | undefined
-  for (const [index, line] of text.replace(/^\uFEFF/, '').split(/\r?\n/).entries()) {
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (open !== undefined) {
       if (line.includes(open.quote)) open = undefined
       continue

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer as createTlsServer } from 'node:https'
 import { syncBuiltinESMExports } from 'node:module'
 import net, { type AddressInfo } from 'node:net'
-import { networkInterfaces } from 'node:os'
+import os, { networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -145,7 +145,9 @@ t.test('whichever way an address of IPv4 is written, it is the same one', async 
 t.test('a name that changes its address, and a connection that is to somewhere else', async t => {
   const { lookup } = dns
   const { connect } = net
+  const { networkInterfaces } = os
   t.teardown(() => {
+    Object.assign(os, { networkInterfaces })
     Object.assign(dns, { lookup })
     Object.assign(net, { connect })
     syncBuiltinESMExports()
@@ -167,6 +169,11 @@ t.test('a name that changes its address, and a connection that is to somewhere e
   t.equal(lookups, 4, 'a name is looked up once for a connection')
   answers = ['127.0.0.1']
   ;(await open(url, new Allowed('http', { allow: ['rebind.example'] }), AbortSignal.timeout(60_000))).destroy()
+  // This machine may have an address of the internet.
+  Object.assign(os, { networkInterfaces: () => ({ eth0: [{ address: '93.184.216.34' }, { address: '2606:2800:220:1::1' }] }) })
+  syncBuiltinESMExports()
+  for (const own of ['93.184.216.34', '2606:2800:220:1::1', '::ffff:93.184.216.34']) t.equal(whySpecial(own), 'an address of this machine')
+  Object.assign(os, { networkInterfaces })
   // Whatever was looked up: the connection itself says where it is to.
   Object.assign(net, { connect: () => connect({ host: '127.0.0.1', port: (silent.address() as AddressInfo).port }) })
   syncBuiltinESMExports()
