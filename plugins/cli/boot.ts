@@ -1,5 +1,6 @@
+import { dirname } from 'node:path'
 import {
-  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger, type Slot
+  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger, type Slot
 } from '../../kernel/index.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -59,6 +60,10 @@ export function configure (given: Given, { env, cwd }: Pick<Terminal, 'env' | 'c
 
 /** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
 export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, { role, file }: { role?: string, file?: string } = {}): Promise<Kernel> {
+  const config_file = configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) })
+  // The key is no setting: who needs it reads the environment.
+  const { SERVICE_API_KEY: key } = readEnvFile(dirname(config_file)).values
+  if (needs.transports && key !== undefined) process.env['SERVICE_API_KEY'] ??= key
   const loads = [
     needs.history ? builtin.storage : builtin.scratch,
     ...(needs.search ? [builtin.search] : []),
@@ -81,7 +86,7 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     log,
     version: readVersion(),
     data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,
-    config_file: configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) }),
+    config_file,
     ...(role !== undefined && { role })
   }, signal)
 }

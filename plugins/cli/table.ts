@@ -11,6 +11,7 @@ export const commands: readonly CommandRow[] = [
   { name: 'show', description: 'Show the record of an execution', load: () => import('./commands/show.ts') },
   { name: 'cancel', description: 'End a run, whichever process runs it', load: () => import('./commands/cancel.ts') },
   { name: 'doctor', description: 'Look for what is wrong, and say what to do', load: () => import('./commands/doctor.ts') },
+  { name: 'config', description: 'Show the settings and where they come from, check them, or write a file to begin with', load: () => import('./commands/config.ts') },
   { name: 'init', description: 'Write a skill of your own to begin with, and its test', load: () => import('./commands/init.ts') },
   { name: 'key', description: 'Make, list and revoke API keys', load: () => import('./commands/key.ts') },
   { name: 'secret', description: 'Keep the secrets that skills need', load: () => import('./commands/secret.ts') },
