@@ -2,6 +2,7 @@ import type { TObject } from 'typebox'
 import type { LogLevel } from './bus.ts'
 import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
+import type { Call } from './operation.ts'
 import type { Logger } from './log.ts'
 import type { Owner } from './owner.ts'
 import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult } from './schemas.ts'
@@ -168,12 +169,39 @@ export interface SkillSource {
   watch? (changed: () => void): () => void
 }
 
+// ---------------------------------------------------------------- endpoints
+
+/** Where an endpoint is reached. */
+export interface EndpointRoute {
+  method: 'GET' | 'POST' | 'DELETE'
+  /** As it stands in the request: no placeholders. */
+  path: string
+}
+
+/**
+ * What an HTTP server serves beside the operations: another protocol, over the same gateway. The server checks its
+ * requests as it does all others (limits, Host, Origin, key, size) before it hands them over.
+ */
+export interface Endpoint {
+  readonly routes: readonly EndpointRoute[]
+  /**
+   * Answers a request, whose body is bounded and whose signal aborts when the client goes away. A reply of type
+   * `text/event-stream` is sent as it comes, no faster than the client takes it; any other at once.
+   * @param call rights and signal of the request, for the gateway
+   */
+  fetch (request: Request, call: Call): Promise<Response>
+  /** Ends streams that wait for nothing; those that owe an answer go on. */
+  quiesce? (): void
+}
+
 // ---------------------------------------------------------------- transports
 
 /** A door: it calls operations through the gateway. It listens from the end of its `setup`. */
 export interface Transport {
   /** Where it can be reached, once it listens. */
   readonly url?: string
+  /** Resolves when the only client it was made for has left. Absent where clients come and go. */
+  readonly ended?: Promise<void>
   /** Accepts nothing new from now on; what was accepted is still answered. Its scope closes after the drain. */
   quiesce? (): void | Promise<void>
 }
@@ -186,6 +214,7 @@ export interface Slots {
   search: Search
   executor: Executor
   skills: SkillSource
+  endpoint: Endpoint
   transport: Transport
 }
 export type Slot = keyof Slots
@@ -207,10 +236,16 @@ export interface PluginContext {
   health: { degrade (reason: string): void, recover (): void }
 }
 
-/** What a transport is given beyond that. */
-export interface TransportContext extends PluginContext { gateway: Gateway }
+/** What an endpoint is given beyond that. */
+export interface EndpointContext extends PluginContext { gateway: Gateway }
 
-type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : PluginContext
+/** What a transport is given beyond that. */
+export interface TransportContext extends EndpointContext {
+  /** For a server that speaks HTTP; others leave them alone. */
+  endpoints: readonly Endpoint[]
+}
+
+type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'endpoint' ? EndpointContext : PluginContext
 
 /** A plugin, before it is set up. */
 export interface Plugin<S extends Slot = Slot, Options extends object = object> {
