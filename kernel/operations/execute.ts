@@ -54,7 +54,8 @@ export const execute = operation({
       const wanted = { max_output, truncate, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) }
       await checkExcerpt(wanted)
       const result = await run(services, asked, call)
-      return { ...result, ...await excerpt(result.output, wanted) }
+      const { output, note } = await excerpt(result.output, wanted)
+      return { ...result, output, ...(note !== undefined && { note: `${note}; whole output: ${outputUri(result.execution_id)}` }) }
     }
   }),
   handler: run

@@ -13,6 +13,10 @@ export interface BuiltinPlugins {
   search: Load
   executors: readonly Load[]
   skills: readonly Load[]
+  /** Serves one agent, on standard input and output. */
+  agent: Load
+  /** What servers serve beside the operations. */
+  endpoints: readonly Load[]
   transports: readonly Load[]
 }
 
@@ -22,6 +26,8 @@ export interface Needs {
   history: boolean
   /** Runs tools. */
   executors: boolean
+  /** Serves an agent. */
+  agent?: boolean
   /** Listens. */
   transports: boolean
 }
@@ -47,13 +53,14 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     builtin.search,
     ...builtin.skills,
     ...(needs.executors ? builtin.executors : []),
-    ...(needs.transports ? builtin.transports : [])
+    ...(needs.agent === true ? [builtin.agent] : []),
+    ...(needs.transports ? [...builtin.endpoints, ...builtin.transports] : [])
   ]
   const [own, further] = await Promise.all([
     Promise.all(loads.map(async load => (await load()).default)),
     loadPlugins(config.plugins, terminal.cwd)
   ])
-  const wanted = further.filter(({ slot }) => slot === 'executor' ? needs.executors : slot === 'transport' ? needs.transports : slot === 'storage' ? needs.history : true)
+  const wanted = further.filter(({ slot }) => slot === 'executor' ? needs.executors : slot === 'transport' || slot === 'endpoint' ? needs.transports : slot === 'storage' ? needs.history : true)
   // Of these slots there is one: a further plugin takes the place of ours.
   const replaced = new Set<string>(wanted.map(({ slot }) => slot).filter(slot => slot === 'storage' || slot === 'search'))
   return await createKernel({

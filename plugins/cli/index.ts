@@ -11,6 +11,7 @@ export type { BuiltinPlugins } from './boot.ts'
 
 const quick: Needs = { history: false, executors: false, transports: false }
 const recording: Needs = { history: true, executors: true, transports: false }
+const speaking: Needs = { history: true, executors: true, agent: true, transports: false }
 const serving: Needs = { history: true, executors: true, transports: true }
 
 /**
@@ -55,6 +56,11 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
     const { serve } = await import('./commands/serve.ts')
     await serve(kernel, { json }, terminal, interrupt.signal)
   }, async config => (await import('./commands/serve.ts')).createServerLogger(config))
+
+  command('mcp', 'Serve an agent by MCP, on standard input and output', speaking, async kernel => {
+    const { serveAgent } = await import('./commands/mcp.ts')
+    await serveAgent(kernel, interrupt.signal)
+  }, async config => (await import('./commands/mcp.ts')).createAgentLogger(config, terminal))
 
   command<{ json?: boolean }>('list', 'List the skills and their tools', quick, async (kernel, { json = false }) => {
     const { list } = await import('./commands/list.ts')
