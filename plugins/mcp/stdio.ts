@@ -15,18 +15,19 @@ export default definePlugin({
     let wire: LineTransport | undefined
     const output: Writable = openProtocol(() => { void wire?.close() })
     const lines = wire = new LineTransport(process.stdin, output, config.execution.drain_ms)
+    const handle = serveStdio(() => host.createServer({ tracked: true }), {
+      transport: lines,
+      onerror: error => { log.debug({ error: messageOf(error) }, 'a message could not be served') }
+    })
+    scope.defer(() => handle.close())
     const ended = new Promise<void>(resolve => {
-      const handle = serveStdio(() => host.createServer({ tracked: true }), {
-        transport: lines,
-        onerror: error => { log.debug({ error: messageOf(error) }, 'a message could not be served') }
-      })
-      scope.defer(() => handle.close())
       const closed = lines.onclose
       lines.onclose = () => {
         closed?.()
         resolve()
       }
     })
-    return { ended }
+    // Told to stop, it waits for nothing: the client does not either, and ends it by force soon.
+    return { ended, quiesce: () => handle.close() }
   }
 })
