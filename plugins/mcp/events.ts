@@ -51,6 +51,12 @@ export class RecentEvents implements EventStore {
     return this.#find(id)?.stream
   }
 
+  /** Whether an event was an answer: nothing follows it in its stream. */
+  isLast (id: string): boolean {
+    const message = this.#find(id)?.message
+    return message !== undefined && !('method' in message) && 'id' in message
+  }
+
   async replayEventsAfter (lastEventId: string, { send }: { send: (id: string, message: JSONRPCMessage) => Promise<void> }): Promise<string> {
     const last = this.#find(lastEventId)
     if (last === undefined) throw new Error('the event is not kept any more')

@@ -14,6 +14,7 @@ const keptBytesMax = 64 * 1_048_576
 
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport
+  readonly events: RecentEvents
   readonly close: () => Promise<void>
   /** Name of the key that opened it: nobody else finds it. */
   readonly key: string | undefined
@@ -46,6 +47,9 @@ export class Sessions {
     session.used_ms = performance.now()
     this.#sessions.delete(id)
     this.#sessions.set(id, session) // the last one used is last
+    const last = request.headers.get('last-event-id')
+    // Clients up to 1.x of the SDK ask so after every error; a stream that ends at once would make them ask again.
+    if (last !== null && session.events.isLast(last)) return rpcError(405, -32_000, 'Nothing follows this event: it was an answer')
     if (request.method === 'GET') session.stream = signal
     return await session.transport.handleRequest(request, options)
   }
@@ -64,7 +68,7 @@ export class Sessions {
       onsessioninitialized: id => { this.#sessions.set(id, session) }
     })
     const server = this.#host.createServer({ tracked: true, running: change => { session.running += change } })
-    const session: Session = { transport, close: () => server.close(), key, running: 0, used_ms: performance.now(), stream: undefined }
+    const session: Session = { transport, events, close: () => server.close(), key, running: 0, used_ms: performance.now(), stream: undefined }
     await server.connect(transport)
     const closed = transport.onclose
     transport.onclose = () => {
