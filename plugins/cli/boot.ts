@@ -32,6 +32,16 @@ export interface Needs {
   transports: boolean
 }
 
+/** For commands that look at skills. */
+export const quick: Needs = { history: false, executors: false, transports: false }
+/** For commands that look at the history. */
+export const looking: Needs = { history: true, executors: false, transports: false }
+/** For commands that run tools. */
+export const recording: Needs = { history: true, executors: true, transports: false }
+/** For an agent of its own. */
+export const speaking: Needs = { ...recording, agent: true }
+export const serving: Needs = { history: true, executors: true, transports: true }
+
 /** The command line or the configuration is wrong: the message says how. */
 export class UsageError extends Error {}
 

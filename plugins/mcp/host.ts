@@ -4,6 +4,7 @@ import { addCompletions, addPrompts } from './prompts.ts'
 import { DirectTools } from './direct.ts'
 import { Reports } from './reports.ts'
 import { addResources } from './resources.ts'
+import { GatewaySkills } from './skill-source.ts'
 import { addTools } from './tools.ts'
 
 /** What a model is told of the server when it connects. */
@@ -15,6 +16,7 @@ export class Host {
   readonly log: Logger
   readonly direct: DirectTools
   readonly reports: Reports
+  readonly skills: GatewaySkills
   /** Called when the last running call has ended. */
   onIdle: (() => void) | undefined
   /** Called when the set of skills was replaced, after all `tracked` servers were told. */
@@ -28,8 +30,10 @@ export class Host {
     this.log = log
     this.direct = new DirectTools(gateway, config.mcp.expose)
     this.reports = new Reports(gateway.bus)
+    this.skills = new GatewaySkills(gateway, log)
     this.#stop = gateway.bus.on('skills', () => {
       this.direct.forget()
+      this.skills.forget()
       for (const server of this.#servers) tellOfSkills(server, this.direct.any)
       this.onSkills?.()
     })
@@ -56,6 +60,7 @@ export class Host {
       if (this.#running === 0) setImmediate(() => { if (this.#running === 0) this.onIdle?.() })
     })
     addResources(server, this)
+    this.skills.extension.attach(server)
     addPrompts(server, this)
     addCompletions(server, this)
     if (tracked) {

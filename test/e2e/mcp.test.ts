@@ -5,7 +5,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { LoggingMessageNotificationSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import { callTool, connect, execute, RawAgent, textOf } from '../support/mcp.ts'
 import { writeMcpSkills } from '../support/mcp-skills.ts'
 import { makeHome, node, program, request, startServer } from '../support/program.ts'
@@ -38,6 +38,7 @@ for (const [door, open] of Object.entries(doors)) {
     await t.test('skills are listed, found and run', t => runsSkills(t, client))
     await t.test('what fails says what would have been right', t => fails(t, client))
     await t.test('an output is what was asked of it', t => cuts(t, client))
+    await t.test('instructions and files of skills are resources, and a prompt', t => readsSkills(t, client))
     await t.test('a running tool is heard, and ended by who called it', t => reports(t, client))
     t.same(errors, [], 'whatever tools print, the client reads nothing but the protocol')
   })
@@ -55,9 +56,10 @@ async function runsSkills (t: Test, client: Client): Promise<void> {
   const listed = await callTool(client, 'list_skills', { limit: 2, detail: 'tools' })
   t.match(listed.structuredContent, { skills: [{ name: 'command', tools: [{ name: 'descriptors' }, { name: 'sleep' }] }, { name: 'data' }], total: Number, next_offset: 2 })
   const names = await callTool(client, 'skillet/list_skills', {})
-  t.ok((names.structuredContent?.['skills'] as Record<string, unknown>[]).every(skill => Object.keys(skill).join() === 'name,description'), 'compact by default')
+  const { skills } = names.structuredContent as { skills: Record<string, unknown>[] }
+  t.ok(skills.every(skill => Object.keys(skill).join() === 'name,description'), 'compact by default')
   const found = await callTool(client, 'search_skills', { query: 'count the words of a text', top_k: 3 })
-  const results = found.structuredContent?.['results'] as { skill_name: string, tool_name: string, parameters: string[] }[]
+  const { results } = found.structuredContent as { results: unknown[] }
   t.match(results[0], { skill_name: 'text', tool_name: 'count', parameters: ['text string required: The text'] })
 
   const ran = await execute(client, 'trial', 'echo', { text: 'hé 👋' })
@@ -107,6 +109,27 @@ async function cuts (t: Test, client: Client): Promise<void> {
   t.match((await execute(client, 'trial', 'echo', { text: 'no JSON' }, { jmespath: 'a' })).structuredContent, { output: 'no JSON', note: /not JSON/ })
 }
 
+async function readsSkills (t: Test, client: Client): Promise<void> {
+  const { resources } = await client.listResources()
+  t.match(resources.find(({ uri }) => uri === 'skill://text/SKILL.md'), { name: 'text', description: String, mimeType: 'text/markdown' })
+  const read = async (uri: string): Promise<unknown> => (await client.readResource({ uri })).contents[0]
+  t.match(await read('skill://text/SKILL.md'), { text: /^---\nname: text\n[\s\S]*# / })
+  t.match(await read('skill://trial/SKILL.md'), { text: /^---\nname: trial\ndescription: "Tools that try a protocol"\n[\s\S]*## echo\n\nEcho a text\n\n- text string required: The text/ }, 'one without instructions is described by its tools')
+  t.match(await read('skill://trial/references/guide.md'), { text: '# Guide\n' })
+  for (const path of ['references/out', 'references/../skill.js', 'references/%2e%2e/skill.js', 'skill.js', 'references', 'references/none']) await t.rejects(read(`skill://trial/${path}`), { code: -32602 }, path)
+
+  const found = async (ref: { type: 'ref/prompt', name: string } | { type: 'ref/resource', uri: string }, name: string, value: string): Promise<string[]> => (await client.complete({ ref, argument: { name, value } })).completion.values
+  t.same(await found({ type: 'ref/prompt', name: 'use_skill' }, 'skill', 'tri'), ['trial'])
+  t.same(await found({ type: 'ref/resource', uri: 'skill://{+path}' }, 'path', 'tria'), ['trial/SKILL.md'])
+  t.match(await client.getPrompt({ name: 'use_skill', arguments: { skill: 'text', task: 'Count words' } }), { messages: [{ content: { text: /Count words/ } }, { content: { resource: { uri: 'skill://text/SKILL.md', text: /name: text/ } } }] })
+  await t.rejects(client.getPrompt({ name: 'use_skill', arguments: { skill: 'txt' } }), { code: -32602, message: /did you mean "text"/ })
+
+  const { skills } = await client.request({ method: 'skills/list' }, ResultSchema) as unknown as { skills: { uri: string, resources: { uri: string, size: number, digest: string }[] }[] }
+  const entry = skills.find(({ uri }) => uri === 'skill://trial/SKILL.md')
+  t.match(entry?.resources.find(({ uri }) => uri === 'skill://trial/references/guide.md'), { size: 8, digest: /^sha256:/ })
+  t.same(await client.request({ method: 'skills/get', params: { uri: entry?.uri } }, ResultSchema), { skill: entry })
+}
+
 async function reports (t: Test, client: Client): Promise<void> {
   const progress: number[] = []
   const lines: unknown[] = []
@@ -141,6 +164,21 @@ function below (pid: number): number[] {
   const children = spawnSync('ps', ['--ppid', String(pid), '-o', 'pid='], { encoding: 'utf8' }).stdout.trim().split(/\s+/).filter(Boolean).map(Number)
   return [...children, ...children.flatMap(below)]
 }
+
+t.test('tools that are exposed are tools of their own', async t => {
+  const transport = new StdioClientTransport({ command: node, args: [program, 'mcp', '--mcp-expose', 'trial:p*', '--mcp-expose', 'git:log'], env: home.env as Record<string, string>, stderr: 'ignore' }) as Transport
+  const { client } = await connect(transport)
+  t.teardown(() => client.close())
+  const { tools } = await client.listTools()
+  t.same(tools.map(({ name }) => name).sort(), ['execute', 'git_log', 'list_skills', 'search_skills', 'trial_picture', 'trial_print'])
+  t.match(tools.find(({ name }) => name === 'git_log'), { inputSchema: { type: 'object', properties: { repository: { type: 'string' } }, required: ['repository'] } })
+  t.same((await callTool(client, 'trial_picture', {})).content, [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }])
+  t.match(textOf(await callTool(client, 'trial_print', {})), 'returned')
+  const refused = await callTool(client, 'git_log', { repositroy: '.' })
+  t.equal(refused.isError, true)
+  t.match(textOf(refused), /repository string required/)
+  await t.rejects(callTool(client, 'trial_echo', {}), { code: -32602 }, 'others are not')
+})
 
 t.test('lines that are no messages are answered and passed over', async t => {
   const agent = new RawAgent(home)

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Tools that do what a protocol must stand: print wherever they can, report, wait, answer at length. */
@@ -55,4 +55,7 @@ export async function writeMcpSkills (directory: string): Promise<void> {
     await mkdir(join(directory, name), { recursive: true })
     await writeFile(join(directory, name, file), text)
   }
+  await mkdir(join(directory, 'trial', 'references'))
+  await writeFile(join(directory, 'trial', 'references', 'guide.md'), '# Guide\n')
+  await symlink('/etc/hostname', join(directory, 'trial', 'references', 'out'))
 }

@@ -63,7 +63,7 @@ export class RawAgent {
 
   /** All lines are messages, or this throws. */
   get messages (): Message[] {
-    return this.lines.map(line => JSON.parse(line) as Message | Message[]).flat()
+    return this.lines.flatMap((line): Message[] => [JSON.parse(line) as Message | Message[]].flat())
   }
 
   answer (id: unknown): Message | undefined {

@@ -1,8 +1,19 @@
 import { listSkills, schemas, type Gateway, type Skill } from '../../../kernel/index.ts'
+import { quick } from '../boot.ts'
+import type { DefineCommand } from '../command.ts'
 import type { Terminal } from '../terminal.ts'
+import { actWithKernel } from '../with-kernel.ts'
+
+const define: DefineCommand = (command, context) => {
+  actWithKernel<{ json?: boolean }>(command, context, {
+    needs: quick,
+    act: (kernel, { json = false }) => list(kernel.gateway, { json }, context.terminal, context.signal)
+  })
+}
+export default define
 
 /** `skillet list`: the skills and their tools. */
-export async function list (gateway: Gateway, { json }: { json: boolean }, terminal: Terminal, signal: AbortSignal): Promise<void> {
+async function list (gateway: Gateway, { json }: { json: boolean }, terminal: Terminal, signal: AbortSignal): Promise<void> {
   const listed = await gateway.invoke(listSkills, {}, { transport: 'cli', signal })
   if (json) terminal.out(`${JSON.stringify(listed)}\n`)
   else if (listed.total === 0) terminal.out('There are no skills. Name a directory of skill folders with --skills DIR.\n')

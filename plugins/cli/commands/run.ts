@@ -1,7 +1,25 @@
 import { coerceText, decodeJson, execute, getSkill, SkilletError, type Gateway, type JsonObject } from '../../../kernel/index.ts'
+import { recording } from '../boot.ts'
+import type { DefineCommand } from '../command.ts'
 import type { Terminal } from '../terminal.ts'
+import { actWithKernel } from '../with-kernel.ts'
 
-export interface RunOptions {
+const define: DefineCommand = (command, context) => {
+  command
+    .argument('<skill:tool>', 'the tool, such as git:log')
+    .argument('[name=value...]', 'its parameters')
+    .option('--params <json>', 'its parameters as a JSON object; - reads it from standard input')
+    .option('--timeout <ms>', 'time limit in milliseconds')
+  actWithKernel<{ json?: boolean, params?: string, timeout?: string }>(command, context, {
+    needs: recording,
+    act: (kernel, { json = false, params, timeout }, [target = '', ...pairs]) => run(kernel.gateway, target, pairs, {
+      json, ...(params !== undefined && { params }), ...(timeout !== undefined && { timeout_ms: Number(timeout) })
+    }, context.terminal, context.signal)
+  })
+}
+export default define
+
+interface RunOptions {
   json: boolean
   /** The parameters as a JSON object, or `-` to read it from standard input. */
   params?: string
@@ -12,7 +30,7 @@ export interface RunOptions {
 const paramsBytesMax = 1_048_576
 
 /** `skillet run SKILL:TOOL NAME=VALUE…`: runs a tool and prints its output. @throws SkilletError */
-export async function run (gateway: Gateway, target: string, pairs: readonly string[], options: RunOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
+async function run (gateway: Gateway, target: string, pairs: readonly string[], options: RunOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
   const { skill_name, tool_name } = parseTarget(target)
   const call = { transport: 'cli' as const, signal }
   const { tools } = await gateway.invoke(getSkill, { name: skill_name }, call)
