@@ -5,6 +5,7 @@ import {
 } from '../../kernel/index.ts'
 import { environmentOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
+import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
 import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.ts'
 
@@ -16,6 +17,8 @@ interface Options {
   /** Commands that run at once. */
   processes: number
   helpers: number
+  /** The helper in C, where it may be used. */
+  compiled: HelperProgram | undefined
   /** Where commands run that name no directory. Absolute. */
   directory: string
   outputBytesMax: number
@@ -54,7 +57,7 @@ export class NativeExecutor implements Executor {
 
   constructor (options: Options) {
     this.#options = options
-    this.#helpers = new Helpers(options.helpers, options.log, options.health)
+    this.#helpers = new Helpers(options.helpers, options.compiled, options.log, options.health)
   }
 
   check (tool: ToolDefinition, parameters: JsonObject): void {
