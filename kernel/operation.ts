@@ -24,10 +24,10 @@ export interface Call {
 export interface Services {
   config: Config
   version: Version
-  catalog: Pick<Catalog, 'skills' | 'size' | 'quarantined' | 'skill' | 'tool' | 'check'>
+  catalog: Pick<Catalog, 'skills' | 'size' | 'quarantined' | 'warnings' | 'skill' | 'tool' | 'check'>
   executions: Pick<Executions, 'run' | 'cancel'>
   storage: Pick<Storage, 'get' | 'list'>
-  search: Pick<Search, 'search'>
+  search: Pick<Search, 'search' | 'state'>
   /** The same list until one of them changes. */
   plugins (): readonly PluginStatus[]
   uptime_seconds (): number
