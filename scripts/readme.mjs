@@ -1,8 +1,9 @@
-// Renews the README's table of settings from the schema, after a build. A test checks that it was.
+// Renews the tables of settings in the README and in docs/configuration.md from the schema, after a build. A test checks that it was.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { settings } from '../dist/kernel/config-load.js'
+import { settingsTable } from '../dist/plugins/cli/config-text.js'
 
-const path = new URL('../README.md', import.meta.url)
-const rows = settings.map(({ path, schema }) => `| \`${path.join('.')}\` | \`${JSON.stringify(schema.default)}\` | ${schema.description} |`)
-const table = ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
-writeFileSync(path, readFileSync(path, 'utf8').replace(/(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/, (_, begin, end) => begin + table + end))
+const table = settingsTable()
+for (const file of ['README.md', 'docs/configuration.md']) {
+  const path = new URL(`../${file}`, import.meta.url)
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/, (_, begin, end) => begin + table + end))
+}
