@@ -1,13 +1,14 @@
 /** The kernel's public surface: what plugins, and the program's entry, may import. */
 export { ACCESS_PATTERN, compileAllows, SCOPES, type Access, type AccessScope } from './access.ts'
+export { abortSignalOf, Canceller, type CancelSignal } from './cancel.ts'
 export { Bus, type Events, type LogLevel } from './bus.ts'
 export { expandCommand, parseCommand, type Command, type CommandTemplate } from './command.ts'
 export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
 export { completeConfig, configFile, configHome, dataHome, explainConfig, loadConfig, settings, type ConfigSources, type ExplainedConfig, type Origin, type Setting } from './config-load.ts'
 export {
-  filteredTotalMax, type AnyPlugin, type Claim, type ExamineContext, type ExecutionPage, type ExecutionQuery, type Executor, type Finding, type LoadedSkills, type Outcome,
-  type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SkillSource, type Slot, type Slots, type Storage,
+  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type ExamineContext, type ExecutionPage, type ExecutionQuery, type Executor, type Finding, type LoadedSkills,
+  type Outcome, type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions, type SkillSource, type Slot, type Slots, type Storage,
   type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext
 } from './contracts.ts'
 export { readEnvFile } from './env-file.ts'
@@ -17,6 +18,7 @@ export type { Gateway } from './gateway.ts'
 export { decodeJson, isObject, jsonDepthMax } from './json.ts'
 export { accessOf, defaultKeyName, hashKey, KEY_NAME, KeySettings, newKey, parseKeys, readKeys } from './keys.ts'
 export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
+export { List, type Listed } from './list.ts'
 export { silentLogger, type Logger } from './log.ts'
 export { ManifestFile, PARAMETER_NAME, Permissions, ScriptFile, type SkillDefinition, type ToolDefinition } from './manifest.ts'
 export { decodeCursor, encodeCursor } from './cursor.ts'
@@ -32,7 +34,7 @@ export { loadPlugins } from './plugin-load.ts'
 export * as schemas from './schemas.ts'
 export {
   EXECUTION_STATUSES, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary, type Isolation, type JsonObject,
-  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type Skill, type Tool
+  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type SkillWarning, type Tool
 } from './schemas.ts'
 export { Scope } from './scope.ts'
 export { SECRET_NAME, SecretFile, isServersOwn, secretBytesMax, type Secrets } from './secrets.ts'

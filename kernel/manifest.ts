@@ -44,7 +44,7 @@ export const ManifestFile = Type.Object({
   name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
   description: Type.Optional(description('the skill is for', 1024)),
   version: Type.Optional(Type.String({ maxLength: 64 })),
-  runtime: Type.Optional(Type.Enum(['native', 'script'], { description: 'native: commands; script: a JavaScript or TypeScript module' })),
+  runtime: Type.Optional(Type.Enum(['native', 'script', 'agent'], { description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder' })),
   permissions,
   tools: Type.Optional(Type.Array(Type.Object({
     name: Type.String({ pattern: TOOL_NAME.source }),
@@ -77,6 +77,8 @@ export const ScriptFile = Type.Object({
 
 /** A tool as the kernel holds it: what users see, and what its executor needs. Plain data. */
 export interface ToolDefinition extends Tool {
+  /** The runtime whose executor runs it, where that is not the skill's. */
+  runtime?: string
   /** Names of the parameters whose values are never stored or logged. */
   secrets: string[]
   /** What a native tool runs. */
@@ -94,7 +96,7 @@ export interface SkillDefinition {
   permissions: Permissions
   /** Absolute path of the skill's folder. */
   directory: string
-  /** Absolute path of the JavaScript module of a script skill. */
+  /** Absolute path of the JavaScript module of a script skill, or of script tools. */
   module?: string
   /** Differs whenever the skill's code does. */
   revision: string

@@ -5,7 +5,7 @@ import { runCommandLine } from './cli/index.ts'
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   storage: () => import('./storage-lmdb/index.ts'),
   scratch: () => import('./storage-memory/index.ts'),
-  search: () => import('./search-lexical/index.ts'),
+  search: () => import('./search-hnsw/index.ts'),
   executors: [() => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts')],
   skills: [() => import('./skills-directory/index.ts')],
   transports: [() => import('./http/index.ts')]
