@@ -95,7 +95,7 @@ export class NativeExecutor implements Executor {
     try {
       await new Promise<void>((resolve, reject) => {
         // That there is no such command would be an answer, too.
-        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
+        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), live: false, output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
           if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
           else if (answer.type !== 'started') resolve()
         })

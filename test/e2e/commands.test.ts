@@ -25,6 +25,10 @@ type = "string"
 description = "The file"
 required = true
 [[tools]]
+name = "forever"
+description = "Put out drops"
+command = ["sh", "-c", "while :; do echo drop; sleep 0.02; done"]
+[[tools]]
 name = "fail"
 description = "Put out a drop, and fail"
 command = ["sh", "-c", "echo drop; echo why >&2; exit 3"]
@@ -47,7 +51,7 @@ t.test('info and search tell what list tells, of one skill, of one tool, and of 
   const drip = skills.find(({ name }) => name === 'drip')
   t.same(await json('info', 'drip'), drip)
   t.same(await json('info', 'drip:two'), { skill_name: 'drip', ...drip?.tools[0] })
-  t.match((await skillet(home, ['info', 'drip'])).stdout, /^drip — Put out.*\n.*2 tools\n[^]*drip:two file=…\n[^]*colour\? +"red" \| "green" +Of the drop/)
+  t.match((await skillet(home, ['info', 'drip'])).stdout, /^drip — Put out.*\n.*3 tools\n[^]*drip:two file=…\n[^]*colour\? +"red" \| "green" +Of the drop/)
   t.match(await skillet(home, ['info', 'drip:tow']), { status: 3, stdout: '', stderr: /did you mean "two"/ })
   const found = await json('find', '--top-k', '1', 'second', 'drop')
   t.match(found, { results: [{ skill_name: 'drip', tool_name: 'two' }] })
@@ -74,6 +78,12 @@ t.test('output is printed while the tool runs, and is what the history keeps, of
   t.match(await json('run', 'drip:two', `file=${file}`), { output: 'one\ntwo', status: 'success' })
 })
 
+
+t.test('a reader that goes away cancels the run', async t => {
+  const { stdout } = await run('bash', ['-c', 'skillet run drip:forever | head -n 1; echo "${PIPESTATUS[0]}"'], { env: home.env, cwd: home.folder })
+  t.equal(stdout, 'drop\n141\n')
+  t.match(await json('show'), { tool_name: 'forever', status: 'cancelled' })
+})
 
 t.test('history, show and cancel reach the runs of a server', async t => {
   const hanging = execute(server.url, 'temper', 'wait')
@@ -131,7 +141,7 @@ t.test('shells complete commands, options, tools, parameters and their values', 
   const cases: [string, string[]][] = [
     ['skillet hi', ['history']],
     ['skillet history --status r', ['running']],
-    ['skillet run drip:', ['two', 'fail']],
+    ['skillet run drip:', ['two', 'forever', 'fail']],
     ['skillet run drip:fail ', ['colour=']],
     ['skillet run drip:fail colour=', ['red', 'green']],
     ['skillet nonsense ', []],
