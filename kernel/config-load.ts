@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { IsObject, type TObject } from 'typebox'
 import { coerceText } from './coerce.ts'
-import { checkConfig } from './config-check.ts'
+import { checkGiven } from './check-given.ts'
 import { Config } from './config.ts'
 import { messageOf } from './errors.ts'
 import { isAbsent } from './file.ts'
@@ -81,7 +81,7 @@ export function completeConfig (values: JsonObject): Config {
 }
 
 function checked (values: JsonObject, path: string | undefined): Config {
-  const wrong = checkConfig(values)
+  const wrong = checkGiven(Config, values)
   if (wrong !== undefined) throw new Error(`configuration${path === undefined ? '' : ` ${path}`}: ${wrong.replaceAll('/', '.').replace(/^body /, '')}`)
   const config = values as Config // the check above is what makes it so
   if (config.execution.timeout_ms > config.execution.timeout_ms_max) {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { checkConfig, checkWhole } from '../../kernel/config-check.ts'
+import { checkGiven, checkWhole } from '../../kernel/check-given.ts'
+import { Config } from '../../kernel/config.ts'
 import { completeConfig, configHome, dataHome, loadConfig, settings } from '../../kernel/config-load.ts'
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'skillet-config-'))
@@ -95,9 +96,9 @@ t.test('checking what is given finds and completes the same as checking it all',
       else values[section] = { ...Object(values[section]), [name]: value }
     }
     const [some, all] = [structuredClone(values), structuredClone(values)]
-    const wrong = checkWhole(all)
+    const wrong = checkWhole(Config, all)
     if (wrong === undefined) right++
-    t.equal(checkConfig(some), wrong)
+    t.equal(checkGiven(Config, some), wrong)
     if (wrong === undefined) t.strictSame(some, all)
   }), { numRuns: 150 })
   t.ok(right > 5, `${right} right ones among them`)
