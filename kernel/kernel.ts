@@ -33,7 +33,7 @@ export interface KernelOptions {
 
 export interface Kernel {
   readonly gateway: Gateway
-  readonly plugins: () => PluginStatus[]
+  readonly plugins: () => readonly PluginStatus[]
   /** Where the transports can be reached. */
   readonly urls: readonly string[]
   /** What is wrong, or worth knowing, here and in the surroundings of these plugins, which need not be started. */
@@ -56,7 +56,9 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
   const bus = new Bus(log)
   const began_ms = performance.now()
   const supervisors = plugins.map(plugin => new Supervisor(plugin, bus, log))
-  const plugin_states = (): PluginStatus[] => supervisors.map(supervisor => supervisor.status)
+  let states: readonly PluginStatus[] | undefined
+  bus.on('plugin', () => { states = undefined })
+  const plugin_states = (): readonly PluginStatus[] => states ??= Object.freeze(supervisors.map(supervisor => supervisor.status))
   const base = { config, log, data_dir, ...(config_file !== undefined && { config_file }) }
   try {
     refuseDuplicates(plugins)
@@ -85,7 +87,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     scope.defer(() => { clearInterval(sweep) })
 
     const services = Object.freeze({
-      config, version, catalog, executions, storage, search,
+      config, version: Object.freeze({ ...version }), catalog, executions, storage, search,
       plugins: plugin_states,
       uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)
     })

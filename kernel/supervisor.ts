@@ -1,6 +1,6 @@
-import { checkGiven } from './check-given.ts'
 import { createActor, type Actor } from 'xstate'
 import type { Bus } from './bus.ts'
+import { checkGiven } from './check-given.ts'
 import type { AnyPlugin, PluginContext, Slots, TransportContext } from './contracts.ts'
 import { messageOf } from './errors.ts'
 import type { Logger } from './log.ts'

@@ -1,10 +1,11 @@
 import { resolve as resolvePath } from 'node:path'
 import {
   expandCommand, outputBytesStop, SkilletError,
-  type Command, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
+  type CancelSignal, type Command, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
 import { environmentOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
+import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
 import { LiveText } from './live-text.ts'
 import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.ts'
@@ -17,6 +18,8 @@ interface Options {
   /** Commands that run at once. */
   processes: number
   helpers: number
+  /** The helper in C, where it may be used. */
+  compiled: HelperProgram | undefined
   /** Where commands run that name no directory. Absolute. */
   directory: string
   outputBytesMax: number
@@ -57,14 +60,14 @@ export class NativeExecutor implements Executor {
 
   constructor (options: Options) {
     this.#options = options
-    this.#helpers = new Helpers(options.helpers, options.log, options.health)
+    this.#helpers = new Helpers(options.helpers, options.compiled, options.log, options.health)
   }
 
   check (tool: ToolDefinition, parameters: JsonObject): void {
     expandCommand(templateOf(tool), parameters)
   }
 
-  async run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+  async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
     if (this.#closing) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
     const command = expandCommand(templateOf(task.tool), task.parameters)
