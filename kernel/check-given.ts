@@ -1,7 +1,7 @@
 import { IsObject, Type, type TObject } from 'typebox'
 import { isObject } from './json.ts'
 import type { JsonObject } from './schemas.ts'
-import { compileCheck } from './validation.ts'
+import { compileCheck, type Check } from './validation.ts'
 
 /**
  * Checks settings and fills in their defaults, as compiling the whole schema would; but where everything has a default,
@@ -16,9 +16,13 @@ export function checkGiven (schema: TObject, values: JsonObject, root = ''): str
   return undefined
 }
 
+const wholes = new WeakMap<TObject, Check>()
+
 /** The same by the whole schema, which explains what is wrong. */
 export function checkWhole (schema: TObject, values: JsonObject, root = ''): string | undefined {
-  return compileCheck(schema, root, { checked: true })(values)
+  const check = wholes.get(schema) ?? compileCheck(schema, root, { checked: true })
+  wholes.set(schema, check)
+  return check(values)
 }
 
 /** Whether what is not given has a default. */
