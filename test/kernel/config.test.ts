@@ -86,7 +86,8 @@ t.test('checking what is given finds and completes the same as checking it all',
   const key = { hash: 'a'.repeat(64) }
   const any = fc.oneof(fc.integer(), fc.boolean(), fc.string(), fc.constant([]), fc.array(fc.string()), fc.constant({}), fc.constantFrom('127.0.0.1', 'committed', 'info', 5000, [8], null))
   const open = fc.constantFrom({ plugin: { x: { y: 1 } } }, { plugin: { x: 1 } }, { server: { keys: { ci: key } } }, { server: { keys: { ci: {} } } }, { server: 5 }, { prt: 1 }, { server: { prt: 1 } }, { skills: { config: { git: { a: 1 } } } }, {})
-  const given = fc.uniqueArray(fc.tuple(fc.nat(settings.length - 1), any), { selector: ([setting]) => setting, maxLength: 6 })
+  const one = fc.nat(settings.length - 1).chain(setting => fc.tuple(fc.constant(setting), fc.oneof({ weight: 4, arbitrary: fc.constant(settings[setting]?.schema.default) }, any)))
+  const given = fc.uniqueArray(one, { selector: ([setting]) => setting, maxLength: 6 })
   let right = 0
   fc.assert(fc.property(open, given, (open, given) => {
     const values: Record<string, unknown> = structuredClone(open)
