@@ -47,7 +47,7 @@ t.test('following shows what is there, what comes and how it ends, each once and
   const run = (tool_name: string): Promise<{ execution_id: string }> => gateway.invoke(execute, { skill_name: 'subject', tool_name, parameters: {} }, { transport: 'cli', signal })
   for (let i = 0; i < 3; i++) await run('quick')
   const held = run('held')
-  await until(() => ends.length === 1)
+  await until(async () => ends.length === 1 && (await gateway.invoke(listExecutions, { status: 'running' }, { transport: 'cli', signal })).total === 1)
 
   const start = (first: object): { seen: ExecutionSummary[], stop: () => Promise<void> } => {
     const seen: ExecutionSummary[] = []
