@@ -14,8 +14,8 @@ export interface Events {
   output: { execution_id: string, text: string }
   /** A plugin entered a state. */
   plugin: PluginStatus
-  /** The set of skills was replaced. */
-  skills: { skills: number, quarantined: number }
+  /** Skills came, changed or went, or others are broken than before. The names are in order; the numbers are what there is now. */
+  skills: { skills: number, quarantined: number, added: readonly string[], changed: readonly string[], removed: readonly string[] }
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'

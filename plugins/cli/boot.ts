@@ -1,5 +1,6 @@
+import { dirname } from 'node:path'
 import {
-  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger, type Slot
+  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger, type Slot
 } from '../../kernel/index.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -13,6 +14,10 @@ export interface BuiltinPlugins {
   search: Load
   executors: readonly Load[]
   skills: readonly Load[]
+  /** Serves one agent, on standard input and output. */
+  agent: Load
+  /** What servers serve beside the operations. */
+  endpoints: readonly Load[]
   transports: readonly Load[]
 }
 
@@ -26,6 +31,8 @@ export interface Needs {
   history: boolean
   /** Runs tools. */
   executors: boolean
+  /** Serves an agent. */
+  agent?: boolean
   /** Listens. */
   transports: boolean
 }
@@ -38,6 +45,8 @@ export const searching: Needs = { ...quick, search: true }
 export const looking: Needs = { skills: false, search: false, history: true, executors: false, transports: false }
 /** For commands that run tools. */
 export const recording: Needs = { skills: true, search: false, history: true, executors: true, transports: false }
+/** For an agent of its own. */
+export const speaking: Needs = { ...recording, search: true, agent: true }
 export const serving: Needs = { skills: true, search: true, history: true, executors: true, transports: true }
 
 /** Where nobody searches. */
@@ -59,18 +68,23 @@ export function configure (given: Given, { env, cwd }: Pick<Terminal, 'env' | 'c
 
 /** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
 export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, { role, file }: { role?: string, file?: string } = {}): Promise<Kernel> {
+  const config_file = configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) })
+  // The key is no setting: who needs it reads the environment.
+  const { SERVICE_API_KEY: key } = readEnvFile(dirname(config_file)).values
+  if (needs.transports && key !== undefined) process.env['SERVICE_API_KEY'] ??= key
   const loads = [
     needs.history ? builtin.storage : builtin.scratch,
     ...(needs.search ? [builtin.search] : []),
     ...(needs.skills ? builtin.skills : []),
     ...(needs.executors ? builtin.executors : []),
-    ...(needs.transports ? builtin.transports : [])
+    ...(needs.agent === true ? [builtin.agent] : []),
+    ...(needs.transports ? [...builtin.endpoints, ...builtin.transports] : [])
   ]
   const [own, further] = await Promise.all([
     Promise.all(loads.map(async load => (await load()).default)),
     loadPlugins(config.plugins, terminal.cwd)
   ])
-  const isNeeded: Record<Slot, boolean> = { storage: needs.history, search: needs.search, skills: needs.skills, executor: needs.executors, transport: needs.transports }
+  const isNeeded: Record<Slot, boolean> = { storage: needs.history, search: needs.search, skills: needs.skills, executor: needs.executors, endpoint: needs.transports, transport: needs.transports }
   const wanted = further.filter(({ slot }) => isNeeded[slot])
   // Of these slots there is one: a further plugin takes the place of ours.
   const replaced = new Set<string>(wanted.map(({ slot }) => slot).filter(slot => slot === 'storage' || slot === 'search'))
@@ -81,7 +95,7 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     log,
     version: readVersion(),
     data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,
-    config_file: configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) }),
+    config_file,
     ...(role !== undefined && { role })
   }, signal)
 }

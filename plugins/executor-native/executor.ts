@@ -142,7 +142,7 @@ export class NativeExecutor implements Executor {
       program: subject.program,
       args: command.args,
       cwd: subject.cwd,
-      env: { ...this.#environment(task.skill.permissions.env), ...task.secrets },
+      env: { ...this.#environment(task.skill.permissions.env), ...command.env, ...task.secrets },
       live: run.live !== undefined,
       output_bytes_max: subject.outputBytesMax,
       output_bytes_stop: outputBytesStop

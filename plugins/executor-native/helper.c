@@ -55,7 +55,7 @@ struct run {
   uint8_t tail[TAIL_BYTES];       /* of standard error */
   size_t tail_bytes;
   struct buffer input;
-  int exited, reaped, answered, stopping, flooded, live;
+  int live, exited, reaped, answered, stopping, flooded;
   int32_t exit_code;              /* -1 where a signal ended it */
   uint32_t exit_signal;
   enum due due;
@@ -451,14 +451,13 @@ static char *next_string(uint8_t **at, const uint8_t *end) {
 }
 
 static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload, size_t payload_bytes) {
-  if (end - at < 24) out_of_step();
+  if (end - at < 28) out_of_step();
   struct run *r = sized(NULL, sizeof *r);
-  *r = (struct run){ .id = get_u32(at), .head_max = get_u32(at + 8), .stop_bytes = get_u32(at + 12) };
+  *r = (struct run){ .id = get_u32(at), .live = (int)get_u32(at + 8), .head_max = get_u32(at + 12), .stop_bytes = get_u32(at + 16) };
   for (int i = 0; i < 3; i++) r->streams[i] = (struct stream){ .run = r, .fd = -1, .kind = (enum kind)i };
-  int has_input = (get_u32(at + 4) & 1) != 0;
-  r->live = (get_u32(at + 4) & 2) != 0;
-  size_t args_count = get_u32(at + 16), environment_count = get_u32(at + 20);
-  at += 24;
+  int has_input = (int)get_u32(at + 4);
+  size_t args_count = get_u32(at + 20), environment_count = get_u32(at + 24);
+  at += 28;
   size_t room = (size_t)(end - at); /* each string takes a byte at least */
   if (args_count > room || environment_count > room) out_of_step();
   char **strings = sized(NULL, (args_count + environment_count + 4) * sizeof *strings);

@@ -7,7 +7,7 @@ import { constants } from 'node:os'
  *
  * | message | numbers | text |
  * |---|---|---|
- * | run | 1, id, 1 where it has stdin and 2 where it is live, output_bytes_max, output_bytes_stop, arguments, variables | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
+ * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
  * | stop | 2, id | |
  * | started | 1, id, pid | |
  * | refused | 2, id, index in `refusals` | system_code |
@@ -97,7 +97,7 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
     case 'run': {
       const { id, stdin, live, output_bytes_max, output_bytes_stop, cwd, program, args, env } = message
       const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-      return frame([1, id, (stdin ? 1 : 0) + (live ? 2 : 0), output_bytes_max, output_bytes_stop, args.length, variables.length], `${[cwd, program, ...args, ...variables].join('\0')}\0`, payload)
+      return frame([1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, variables.length], `${[cwd, program, ...args, ...variables].join('\0')}\0`, payload)
     }
     case 'stop': return frame([2, message.id], '', payload)
     case 'started': return frame([1, message.id, message.pid], '', payload)
@@ -126,15 +126,16 @@ export function readToHelper (bytes: Buffer): ToHelper {
   const [type, id] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
   if (type === 2) return { type: 'stop', id }
   if (type !== 1) throw outOfStep()
-  const argsCount = bytes.readUInt32LE(20)
-  const [cwd = '', program = '', ...strings] = bytes.toString('utf8', 28).split('\0')
-  if (strings.length !== argsCount + bytes.readUInt32LE(24) + 1) throw outOfStep()
+  const argsCount = bytes.readUInt32LE(24)
+  const [cwd = '', program = '', ...strings] = bytes.toString('utf8', 32).split('\0')
+  if (strings.length !== argsCount + bytes.readUInt32LE(28) + 1) throw outOfStep()
   const env = Object.fromEntries(strings.slice(argsCount, -1).map(variable => {
     const at = variable.indexOf('=')
     return [variable.slice(0, at), variable.slice(at + 1)]
   }))
   return {
-    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: (bytes.readUInt32LE(8) & 1) !== 0, live: (bytes.readUInt32LE(8) & 2) !== 0, output_bytes_max: bytes.readUInt32LE(12), output_bytes_stop: bytes.readUInt32LE(16)
+    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1, live: bytes.readUInt32LE(12) === 1,
+    output_bytes_max: bytes.readUInt32LE(16), output_bytes_stop: bytes.readUInt32LE(20)
   }
 }
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Head, Tail } from '../../plugins/executor-native/capture.ts'
 import { LiveText } from '../../plugins/executor-native/live-text.ts'
-import { textOf } from '../../plugins/executor-native/outcome.ts'
+import { outcomeOf, refusalOf, textOf } from '../../plugins/executor-native/outcome.ts'
 import { createDecoder, encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper } from '../../plugins/executor-native/protocol.ts'
 import { whyRefused } from '../../plugins/executor-native/refusal.ts'
 
@@ -117,4 +117,14 @@ t.test('a system without room is told from a command that can\'t run', async t =
   t.equal(await why('E2BIG'), 'too_long')
   t.equal(await why('ENOENT'), 'missing')
   t.equal(await why('EACCES'), 'not_executable')
+})
+
+t.test('a missing command is named with the packages that bring it', async t => {
+  const subject = { name: 'a:b', program: 'sqlite3', cwd: '/', outputBytesMax: 1000 }
+  const packages = { debian: 'sqlite3', homebrew: 'sqlite' }
+  t.match(refusalOf(subject, 'missing', 'ENOENT'), { status: 'failed', error: { message: 'a:b could not be started: the command "sqlite3" was not found; install it with apt-get install sqlite3 (Debian, Ubuntu) or brew install sqlite (Homebrew)', details: { exit_code: 127, command: 'sqlite3', packages } } })
+  t.match(refusalOf({ ...subject, program: 'constructor' }, 'missing', 'ENOENT'), { error: { message: 'a:b could not be started: the command "constructor" was not found' } })
+  const ended = (exit_code: number, stderr: string): unknown => outcomeOf(subject, { type: 'ended', id: 1, exit_code, signal: null, stdout_bytes: 0, flooded: false, stderr }, Buffer.alloc(0))
+  for (const stderr of ['sh: 1: sqlite3: not found\n', 'bash: line 1: sqlite3: command not found', 'env: ‘sqlite3’: No such file or directory']) t.match(ended(127, stderr), { error: { message: /; install it with apt-get install sqlite3 /, details: { packages } } }, stderr)
+  t.notMatch(ended(1, 'sh: 1: sqlite3: not found'), { error: { message: /install/ } })
 })

@@ -104,6 +104,12 @@ t.test('a command gets the least of the environment, and what its skill declares
   if (process.platform === 'linux') t.same(low, ['0', '1', '2'], 'nor does it inherit descriptors')
 })
 
+t.test('a tool\'s own variables stand above the server\'s, and hold values as they are', async t => {
+  const { service: executor } = await open(t)
+  const call = commandCall(['sh', '-c', 'printf %s "$LANG|$VALUE"'], { value: '$(id) "x"' }, { variables: { LANG: 'own', VALUE: '<{{value}}>' } })
+  t.match(await runCall(executor, call), { status: 'success', output: 'own|<$(id) "x">' })
+})
+
 t.test('the working directory is the server\'s, or the tool\'s; a program with a slash is found from the skill\'s folder', async t => {
   const { service: executor } = await open(t)
   const folder = t.testdir({ 'where.sh': '#!/bin/sh\npwd -P\n' })
