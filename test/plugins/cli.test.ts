@@ -53,7 +53,9 @@ t.test('following shows what is there, what comes and how it ends, each once and
     const seen: ExecutionSummary[] = []
     const stopped = new AbortController()
     const ended = follow(gateway, { ...first }, execution => { seen.push(execution) }, stopped.signal)
-    return { seen, async stop () { stopped.abort(); await ended } }
+    const stop = async (): Promise<void> => { stopped.abort(); await ended }
+    t.teardown(stop)
+    return { seen, stop }
   }
   const all = start({ limit: 2 })
   const some = start({ limit: 500, tool_name: 'held', status: 'success' })
