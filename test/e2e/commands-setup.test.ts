@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { writeDrip, writeSkills } from '../support/e2e-skills.ts'
-import { addToPath, execute, makeHome, node, program, skillet, startServer } from '../support/program.ts'
+import { addToPath, makeHome, node, program, skillet, startServer } from '../support/program.ts'
 
 const run = promisify(execFile)
 const home = await makeHome()
