@@ -8,7 +8,7 @@ import { actWithKernel } from '../with-kernel.ts'
 /** `skillet search WORDS…`: the tools that fit, best first. */
 const define: DefineCommand = (command, context) => {
   command.argument('<words...>', 'what is wanted, in words')
-  const input = addInputOptions(command, searchSkills, { without: ['query'] })
+  const input = addInputOptions(command, searchSkills, { names: { skills: 'skill' }, without: ['query'] })
   actWithKernel<{ json?: boolean }>(command, context, {
     needs: searching,
     async act ({ gateway }, { json = false }, words) {
