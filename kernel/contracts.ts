@@ -1,11 +1,12 @@
 import type { TObject } from 'typebox'
 import type { LogLevel } from './bus.ts'
+import type { CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
 import type { Call } from './operation.ts'
 import type { Logger } from './log.ts'
 import type { Owner } from './owner.ts'
-import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult } from './schemas.ts'
+import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SearchState, SkillWarning } from './schemas.ts'
 import type { Scope } from './scope.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 
@@ -58,9 +59,13 @@ export const filteredTotalMax = 10_000
  */
 export interface Storage {
   /**
+   * Asked before an execution begins to be: whoever may go on is never refused by `save`.
+   * @throws SkilletError OVERLOADED when too much is waiting for a commit
+   */
+  admit (): void
+  /**
    * Takes the newest state of an execution and sees to it that a commit follows soon. Cheap and synchronous. The
    * object may be read as late as that commit: who changes it saves it again.
-   * @throws SkilletError OVERLOADED when too much is waiting for a commit, and only for an execution new to it
    */
   save (stored: StoredExecution): void
   /** Resolves when everything saved before this call is committed to disk; callers share a commit. Rejects when that commit failed. */
@@ -82,7 +87,27 @@ export interface Storage {
   claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined>
   /** Gives a role back; nothing happens when another holds it. */
   release (role: string, owner: Owner): Promise<void>
+  /** Who holds a role, be it alive or not. */
+  holder (role: string): Promise<Claim | undefined>
+  /** What plugins keep beside the executions, to spare themselves work. */
+  readonly cache: Cache
 }
+
+/**
+ * Keeps what is costly to make anew, by key. Several processes may use one at once. It is bounded, and forgets the oldest
+ * first: whoever reads from it can do without.
+ */
+export interface Cache {
+  /** The values of so many keys, in their order; undefined where it has none. At most `cacheLimits.keys` at once. */
+  read (keys: readonly string[]): Promise<(Uint8Array | undefined)[]>
+  /**
+   * Keeps values; one that is there already stays. At most `cacheLimits.keys` at once.
+   * @throws Error for a key or value above the limits; nothing of the call is kept then
+   */
+  write (entries: readonly (readonly [key: string, value: Uint8Array])[]): Promise<void>
+}
+
+export const cacheLimits = { entries: 65_536, keys: 1_000, key_characters: 200, value_bytes: 16_384 } as const
 
 /** Who holds a role, and what others should know of it (such as its URL). */
 export interface Claim { owner: Owner, note: string }
@@ -90,17 +115,35 @@ export interface Claim { owner: Owner, note: string }
 // ---------------------------------------------------------------- search
 
 export interface SearchAnswer {
-  /** Which method served it, such as `lexical`. */
+  /** Which method served it: `hybrid` (words and meaning), `lexical` (words alone), or what a further plugin calls its own. */
   mode: string
-  /** Best first; scores within 0..1. */
+  /** Best first; scores within 0..1, which mean the same from query to query. */
   results: SearchResult[]
+}
+
+/** What is wanted of a search, beyond the query. */
+export interface SearchOptions {
+  /** Most results wanted, 1 to 100. */
+  top_k: number
+  /** Leaves out results with a lower score. */
+  min_score?: number
+  /** Only tools of these skills. */
+  skills?: readonly string[]
+  /** Only tools of skills with this runtime. */
+  runtime?: string
+  /** Only tools for which this holds: the rights of a key. The same function as long as the rights are the same. */
+  allows?: (skill_name: string, tool_name: string) => boolean
+  /** How long it may wait for a better method that is still getting ready, in milliseconds; by default it answers at once with what it has. */
+  patience_ms?: number
 }
 
 /** Finds tools for a query in words. */
 export interface Search {
-  /** Replaces what can be found. */
+  /** Replaces what can be found; skills that did not change since the last call are the same objects. Resolves when that can be found by some method; better ones may follow. */
   index (skills: readonly SkillDefinition[]): Promise<void>
-  search (query: string, top_k: number, signal: AbortSignal): Promise<SearchAnswer>
+  search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer>
+  /** How far it is. Synchronous and cheap. */
+  state? (): SearchState
 }
 
 // ---------------------------------------------------------------- executors
@@ -122,10 +165,18 @@ export interface Task {
 
 /** How an executor tells what happens in a run. */
 export interface TaskObserver {
-  /** The tool begins to run now, in this isolation. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed` without it. */
-  started (isolation: Isolation): void
+  /**
+   * The tool begins to run now, in this isolation; or it began `ago_ms` milliseconds ago (default 0), where that is told
+   * late. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed` without it.
+   */
+  started (isolation: Isolation, ago_ms?: number): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
+  /**
+   * The tool put out this text: in order, all of it together the beginning of what the outcome holds as `output`. An
+   * executor that learns of output only at the end need not call it. Absent where nobody listens: then nothing is to be gathered for it.
+   */
+  output? (text: string): void
 }
 
 /** What is kept of a tool's output, at most `execution.output_bytes_max` bytes and a note where it was cut. */
@@ -152,7 +203,9 @@ export interface Executor {
    * then `cancelled`. Rejects only for a fault of the executor's own, never for one of the tool's; with OVERLOADED
    * once it is closed. Whatever the tool does, no other run is harmed and nothing runs twice.
    */
-  run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome>
+  run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome>
+  /** Resolves when what runs its tools answers, or is busy with as many as it may run; rejects when it does not. One call at a time. */
+  probe? (): Promise<void>
 }
 
 // ---------------------------------------------------------------- skill sources
@@ -160,13 +213,18 @@ export interface Executor {
 export interface LoadedSkills {
   skills: SkillDefinition[]
   quarantined: QuarantinedSkill[]
+  /** What is odd about skills that were loaded all the same. */
+  warnings?: SkillWarning[]
 }
 
 /** Finds skills. Later sources shadow earlier ones of the same name. */
 export interface SkillSource {
   load (signal: AbortSignal): Promise<LoadedSkills>
-  /** Calls back when `load` would give something else. The returned function stops it. */
-  watch? (changed: () => void): () => void
+  /**
+   * Calls back when `load` would give something else, be it at once. Called after the first `load`, and only in a kernel with
+   * transports: a command that ends soon has no use for it. The returned function stops it.
+   */
+  watch? (changed: () => void): () => void | Promise<void>
 }
 
 // ---------------------------------------------------------------- endpoints
@@ -245,7 +303,34 @@ export interface TransportContext extends EndpointContext {
   endpoints: readonly Endpoint[]
 }
 
-type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'endpoint' ? EndpointContext : PluginContext
+/** What a search is given beyond that. */
+export interface SearchContext extends PluginContext {
+  /** The storage's cache. */
+  cache: Cache
+}
+
+type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'endpoint' ? EndpointContext : S extends 'search' ? SearchContext : PluginContext
+
+/** What a plugin finds of its surroundings. */
+export interface Finding {
+  /** `ok`: as it should be; `note`: worth knowing; `problem`: somebody has to mend it. */
+  level: 'ok' | 'note' | 'problem'
+  /** What it is about, in a word or two. */
+  about: string
+  text: string
+  /** What to do about it. */
+  remedy?: string
+}
+
+/** What a plugin is given to look at its surroundings. */
+export interface ExamineContext {
+  config: Config
+  /** Absolute; it need not exist. */
+  data_dir: string
+  /** All skills that could be loaded. */
+  skills: readonly SkillDefinition[]
+  signal: AbortSignal
+}
 
 /** A plugin, before it is set up. */
 export interface Plugin<S extends Slot = Slot, Options extends object = object> {
@@ -257,6 +342,8 @@ export interface Plugin<S extends Slot = Slot, Options extends object = object> 
   /** Schema of its options; values are given defaults and checked before `setup`. */
   readonly options?: TObject
   setup (context: ContextOf<S>, options: Options): Promise<Slots[S]> | Slots[S]
+  /** Looks at what it depends on, whether it is set up or not, and changes nothing: for `skillet doctor`. */
+  examine? (context: ExamineContext): Promise<Finding[]> | Finding[]
 }
 
 /** Any plugin, of whatever slot. */

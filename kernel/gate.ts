@@ -42,14 +42,7 @@ function narrow (services: Services, key: string, allows: Allows): Services {
   return Object.freeze({
     ...services,
     catalog: own,
-    search: {
-      // Asks for all: what others may see can stand before the first that this one may.
-      async search (query: string, top_k: number, signal: AbortSignal) {
-        const tools = catalog.skills.reduce((sum, skill) => sum + skill.tools.length, 0)
-        const { mode, results } = await search.search(query, Math.max(tools, top_k), signal)
-        return { mode, results: results.filter(({ skill_name, tool_name }) => allows(skill_name, tool_name)).slice(0, top_k) }
-      }
-    },
+    search: { search: (query, options, signal) => search.search(query, { ...options, allows }, signal) },
     storage: { get, list: query => storage.list({ ...query, allows }) },
     executions: {
       run: (job, signal, accepted) => executions.run(job, signal, accepted),
@@ -78,7 +71,9 @@ function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows)
   return {
     get skills () { return present().skills },
     get size () { return present().size },
-    quarantined: [], // names and paths of broken skills are the operator's
+    // Names and paths of broken skills are the operator's.
+    quarantined: [],
+    warnings: [],
     skill (name) {
       if (!allows(name)) throw new SkilletError('FORBIDDEN', `The key "${key}" has no right to a skill "${name}"`, { key, skill: name })
       return present().skill(name)

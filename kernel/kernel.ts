@@ -2,9 +2,11 @@ import { mkdir } from 'node:fs/promises'
 import { Bus } from './bus.ts'
 import { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
-import type { AnyPlugin, Endpoint, Executor, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
+import type { AnyPlugin, Endpoint, Executor, Finding, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
 import { messageOf } from './errors.ts'
+import { examine, isolationNote } from './examine.ts'
 import { Executions } from './executions.ts'
+import { Feed } from './feed.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
 import { isAlive, thisProcess } from './owner.ts'
@@ -32,9 +34,11 @@ export interface KernelOptions {
 
 export interface Kernel {
   readonly gateway: Gateway
-  readonly plugins: () => PluginStatus[]
+  readonly plugins: () => readonly PluginStatus[]
   /** Where the transports can be reached. */
   readonly urls: readonly string[]
+  /** What is wrong, or worth knowing, here and in the surroundings of these plugins, which need not be started. */
+  examine (plugins: readonly AnyPlugin[], signal: AbortSignal): Promise<Finding[]>
   /** Resolves when a transport has lost the only client it was made for; never where clients come and go. */
   readonly ended: Promise<void>
   /** Stops in order: transports accept nothing new, executions drain, transports close, providers close. Idempotent. */
@@ -55,28 +59,37 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
   const bus = new Bus(log)
   const began_ms = performance.now()
   const supervisors = plugins.map(plugin => new Supervisor(plugin, bus, log))
-  const plugin_states = (): PluginStatus[] => supervisors.map(supervisor => supervisor.status)
+  let states: readonly PluginStatus[] | undefined
+  bus.on('plugin', () => { states = undefined })
+  const plugin_states = (): readonly PluginStatus[] => states ??= Object.freeze(supervisors.map(supervisor => supervisor.status))
   const base = { config, log, data_dir, ...(config_file !== undefined && { config_file }) }
   try {
     refuseDuplicates(plugins)
     await mkdir(data_dir, { recursive: true, mode: 0o700 })
 
     const provided: Provided = { storage: [], search: [], executor: [], skills: [], endpoint: [], transport: [] }
-    for (const supervisor of supervisors) {
+    // The storage first, wherever it stands: others are given its cache.
+    const isStorage = ({ plugin }: Supervisor): boolean => plugin.slot === 'storage'
+    for (const supervisor of [...supervisors.filter(isStorage), ...supervisors.filter(one => !isStorage(one))]) {
       if (isDoor(supervisor.plugin)) continue
       scope.defer(() => supervisor.stop())
-      const service = await supervisor.start(base, signal)
+      const service = await supervisor.start({ ...base, ...(provided.storage[0] !== undefined && { cache: provided.storage[0].cache }) }, signal)
       if (service !== undefined) keep(provided, supervisor.plugin.slot, service)
     }
     const storage = only('storage', provided.storage)
     const search = only('search', provided.search)
     if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
     const catalog = new Catalog()
-    scope.defer(await feed(catalog, search, provided.skills, bus, log, signal))
+    const feed = new Feed(catalog, search, provided.skills, bus, log)
+    await feed.load(signal)
+    if (plugins.some(({ slot }) => slot === 'transport')) {
+      feed.follow()
+      scope.defer(() => feed.close())
+    }
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
     const executions = new Executions({ config, storage, executors, secrets, bus, log })
-    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced')
+    log.info({}, isolationNote)
     const interrupted = await executions.recover()
     if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
     scope.defer(executions.watchCancelRequests())
@@ -84,11 +97,11 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     scope.defer(() => { clearInterval(sweep) })
 
     const services = Object.freeze({
-      config, version, catalog, executions, storage, search,
+      config, version: Object.freeze({ ...version }), catalog, executions, storage, search,
       plugins: plugin_states,
       uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)
     })
-    const gateway = createGateway(services, bus)
+    const gateway = createGateway(services, [...executors.values()], bus)
 
     // From here on, closing the scope runs, in this order: transports quiesce, executions drain, transports close.
     const { endpoint: endpoints, transport: transports } = provided
@@ -110,31 +123,18 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     const urls = transports.flatMap(({ url }) => url ?? [])
     if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
     const clients = transports.flatMap(({ ended }) => ended ?? [])
-    return { gateway, plugins: plugin_states, urls, ended: Promise.race(clients), stop: () => scope.close() }
+    return {
+      gateway,
+      plugins: plugin_states,
+      urls,
+      ended: Promise.race(clients),
+      examine: (asked, signal) => examine({ plugins: plugin_states(), quarantined: catalog.quarantined, storage }, asked, { config, data_dir, skills: catalog.skills, signal }),
+      stop: () => scope.close()
+    }
   } catch (error) {
     await scope.close().catch((failure: unknown) => { log.error({ error: messageOf(failure) }, 'the start could not be undone') })
     throw error
   }
-}
-
-/** Loads the catalog and keeps it true while sources change. @returns what stops it */
-async function feed (catalog: Catalog, search: Search, sources: readonly SkillSource[], bus: Bus, log: Logger, signal: AbortSignal): Promise<() => void> {
-  const scope = new Scope()
-  const load = async (): Promise<void> => {
-    catalog.replace(await Promise.all(sources.map(source => source.load(signal))))
-    for (const { path, error } of catalog.quarantined) log.warn({ path, error }, 'a skill could not be loaded')
-    await search.index(catalog.skills)
-    bus.emit('skills', { skills: catalog.size, quarantined: catalog.quarantined.length })
-  }
-  await load()
-  let loading = Promise.resolve()
-  for (const source of sources) {
-    const stop = source.watch?.(() => {
-      loading = loading.then(load).catch((error: unknown) => { log.error({ error: messageOf(error) }, 'the skills could not be reloaded') })
-    })
-    if (stop !== undefined) scope.defer(stop)
-  }
-  return () => { void scope.close() }
 }
 
 /** Claims a role on the data directory, or tells others of the note. @returns what gives it back */

@@ -9,7 +9,7 @@ else {
   process.exitCode = await runCommandLine(args, {
     storage: () => import('./storage-lmdb/index.ts'),
     scratch: () => import('./storage-memory/index.ts'),
-    search: () => import('./search-lexical/index.ts'),
+    search: () => import('./search-hnsw/index.ts'),
     executors: [() => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts')],
     skills: [() => import('./skills-directory/index.ts')],
     agent: () => import('./mcp/stdio.ts'),

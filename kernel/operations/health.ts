@@ -1,35 +1,54 @@
 import { Type } from 'typebox'
 import { operation } from '../operation.ts'
-import { PluginStatus, QuarantinedSkill } from '../schemas.ts'
+import { PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../schemas.ts'
 
 export const health = operation({
   name: 'health',
   effect: 'read',
   route: 'GET /api/health',
   summary: 'Health check',
-  description: 'Whether all parts work. A plugin that is not well makes it `degraded`; a skill that could not be loaded is named and does not.',
+  description: 'Whether all parts work. A plugin that is not well makes it `degraded`; a skill that could not be loaded, or that is odd, is named and does not.',
   input: Type.Object({}, { additionalProperties: false }),
   output: Type.Object({
     status: Type.Enum(['healthy', 'degraded']),
     version: Type.String(),
     uptime_seconds: Type.Integer({ minimum: 0 }),
     plugins: Type.Array(PluginStatus),
-    quarantined: Type.Array(QuarantinedSkill, { description: 'Skills that could not be loaded' })
+    search: Type.Optional(SearchState),
+    quarantined: Type.Array(QuarantinedSkill, { description: 'Skills that could not be loaded' }),
+    warnings: Type.Array(SkillWarning, { description: 'What is odd about skills that serve' })
   }),
   errors: [],
   example: {
     input: {},
-    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [] }
+    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [], warnings: [] }
   },
-  handler ({ catalog, plugins, uptime_seconds, version }) {
+  handler ({ catalog: { quarantined, warnings }, plugins, search, uptime_seconds, version: { version } }) {
     const states = plugins()
-    const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')
-    return {
-      status: unwell ? 'degraded' as const : 'healthy' as const,
-      version: version.version,
-      uptime_seconds: uptime_seconds(),
-      plugins: states,
-      quarantined: [...catalog.quarantined]
+    const now = uptime_seconds()
+    let answer = answers.get(states)
+    if (answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings || answer.output.version !== version) {
+      answer = { uptime_seconds: now, of: quarantined, warnings, output: outputOf(states, quarantined, warnings, version, now, search.state?.()) }
+      answers.set(states, answer)
     }
+    return answer.output
   }
 })
+
+type Output = ReturnType<typeof outputOf>
+
+/** The answers of this second, by the states they tell: asked often, they are made once. */
+const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], output: Output }>()
+
+function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], version: string, uptime_seconds: number, search: SearchState | undefined) {
+  const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')
+  return Object.freeze({
+    status: unwell ? 'degraded' as const : 'healthy' as const,
+    version,
+    uptime_seconds,
+    plugins: [...states],
+    ...(search !== undefined && { search }),
+    quarantined: [...quarantined],
+    warnings: [...warnings]
+  })
+}

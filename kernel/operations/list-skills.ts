@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { publicSkill } from '../catalog.ts'
 import { oneLine, parameterLines, withinBudget } from '../agent.ts'
+import type { SkillDefinition } from '../manifest.ts'
 import { agentTool, operation } from '../operation.ts'
 import { Skill, type Tool } from '../schemas.ts'
 import { exampleSkill } from './examples.ts'
@@ -62,7 +63,13 @@ export const listSkills = operation({
     }
   }),
   handler ({ catalog }, { limit, offset }) {
-    const skills = catalog.skills.slice(offset, limit === undefined ? undefined : offset + limit)
-    return { skills: skills.map(publicSkill), total: catalog.size }
+    const { skills, size: total } = catalog
+    if (limit !== undefined || offset > 0) return { skills: skills.slice(offset, limit === undefined ? undefined : offset + limit).map(publicSkill), total }
+    let all = whole.get(skills)
+    if (all === undefined) whole.set(skills, all = Object.freeze({ skills: skills.map(publicSkill), total }))
+    return all
   }
 })
+
+/** The whole list, by the skills in it: it is made anew when they are. */
+const whole = new WeakMap<readonly SkillDefinition[], { skills: Skill[], total: number }>()

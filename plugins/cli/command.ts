@@ -8,6 +8,8 @@ export interface CommandContext {
   /** Aborts at the first SIGINT or SIGTERM. */
   signal: AbortSignal
   builtin: BuiltinPlugins
+  /** Ends with this status although nothing was thrown. */
+  setStatus (status: number): void
 }
 
 /** Declares a command's arguments, options and action; its name and description are the table's. The default export of its file. */

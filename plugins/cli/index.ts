@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { messageOf, readVersion, SkilletError } from '../../kernel/index.ts'
 import { UsageError, type BuiltinPlugins } from './boot.ts'
 import type { CommandContext } from './command.ts'
-import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_USAGE } from './exit-codes.ts'
+import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_UNREAD, EXIT_USAGE } from './exit-codes.ts'
 import { commands } from './table.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
@@ -16,10 +16,11 @@ export type { BuiltinPlugins } from './boot.ts'
 export async function runCommandLine (argv: readonly string[], builtin: BuiltinPlugins): Promise<number> {
   const terminal = processTerminal()
   const interrupt = onSignals(terminal.err)
+  let status = 0
   try {
-    const program = await createProgram(argv, { terminal, signal: interrupt.signal, builtin })
+    const program = await createProgram(argv, { terminal, signal: interrupt.signal, builtin, setStatus: given => { status = given } })
     await program.parseAsync([...argv], { from: 'user' })
-    return 0
+    return status
   } catch (error) {
     return report(error, { argv, terminal, interrupted: interrupt.signal.aborted })
   } finally {
@@ -52,6 +53,8 @@ function report (error: unknown, { argv, terminal, interrupted }: { argv: readon
   } else if (interrupted && !usage) {
     terminal.err('interrupted\n')
     return EXIT_INTERRUPTED
+  } else if (terminal.unread.aborted && error instanceof SkilletError && error.code === 'CANCELLED') {
+    return EXIT_UNREAD
   }
   const known = error instanceof SkilletError ? error
     : new SkilletError(usage ? 'INVALID_PARAMETERS' : 'INTERNAL', messageOf(error).replace(/^error: /, ''))

@@ -1,19 +1,25 @@
 import { resolve as resolvePath } from 'node:path'
 import {
   expandCommand, outputBytesStop, SkilletError,
-  type Command, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
+  type CancelSignal, type Command, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
 import { environmentOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
+import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
+import { LiveText } from './live-text.ts'
 import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.ts'
 
 /** How long runs may take to end when the executor closes, before their helpers are ended with them. */
 const close_ms = 4_000
+const nothingDeclared: readonly string[] = []
+
 interface Options {
   /** Commands that run at once. */
   processes: number
   helpers: number
+  /** The helper in C, where it may be used. */
+  compiled: HelperProgram | undefined
   /** Where commands run that name no directory. Absolute. */
   directory: string
   outputBytesMax: number
@@ -29,6 +35,8 @@ interface Run {
   readonly command: Command
   readonly subject: Subject
   readonly observer: TaskObserver
+  /** What was put out so far, where somebody listens. */
+  readonly live: LiveText | undefined
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
   /** Where it runs, once it was handed to a helper. */
@@ -52,14 +60,14 @@ export class NativeExecutor implements Executor {
 
   constructor (options: Options) {
     this.#options = options
-    this.#helpers = new Helpers(options.helpers, options.log, options.health)
+    this.#helpers = new Helpers(options.helpers, options.compiled, options.log, options.health)
   }
 
   check (tool: ToolDefinition, parameters: JsonObject): void {
     expandCommand(templateOf(tool), parameters)
   }
 
-  async run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+  async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
     if (this.#closing) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
     const command = expandCommand(templateOf(task.tool), task.parameters)
@@ -70,7 +78,8 @@ export class NativeExecutor implements Executor {
     let cancel: (() => void) | undefined
     try {
       return await new Promise<Outcome>((resolve, reject) => {
-        const run: Run = { task, command, subject, observer, resolve, reject, at: undefined, ending: undefined, timer: undefined }
+        const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
+        const run: Run = { task, command, subject, observer, live, resolve, reject, at: undefined, ending: undefined, timer: undefined }
         cancel = () => { this.#cancel(run) }
         signal.addEventListener('abort', cancel, { once: true })
         this.#queue.add(run)
@@ -78,6 +87,24 @@ export class NativeExecutor implements Executor {
       })
     } finally {
       if (cancel !== undefined) signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  async probe (): Promise<void> {
+    if (this.#closing) throw new Error('the executor is stopping')
+    if (this.#active.size >= this.#options.processes) return // each has its time limit
+    const helper = this.#helpers.pick()
+    const timer = this.#expectAnswer(helper)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        // That there is no such command would be an answer, too.
+        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), live: false, output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
+          if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
+          else if (answer.type !== 'started') resolve()
+        })
+      })
+    } finally {
+      clearTimeout(timer)
     }
   }
 
@@ -115,7 +142,8 @@ export class NativeExecutor implements Executor {
       program: subject.program,
       args: command.args,
       cwd: subject.cwd,
-      env: { ...this.#environment(task.skill.permissions.env), ...task.secrets },
+      env: { ...this.#environment(task.skill.permissions.env), ...command.env, ...task.secrets },
+      live: run.live !== undefined,
       output_bytes_max: subject.outputBytesMax,
       output_bytes_stop: outputBytesStop
     }, command.stdin, (answer, payload) => { this.#take(run, answer, payload) })
@@ -142,6 +170,11 @@ export class NativeExecutor implements Executor {
         this.#helpers.works()
         this.#tellStarted(run)
         return
+      case 'output': {
+        const text = run.live?.add(payload) ?? ''
+        if (text !== '') run.observer.output?.(text)
+        return
+      }
       case 'ended':
         this.#end(run, () => {
           if (ending === undefined || (ending === 'timeout' && answer.flooded)) run.resolve(outcomeOf(subject, answer, payload))
@@ -211,6 +244,6 @@ function templateOf (tool: ToolDefinition): CommandTemplate {
 }
 
 /** A path that is not absolute is one in the skill's folder, wherever the server was started. A mere name is looked up in PATH. */
-function programOf (program: string, directory: string): string {
+export function programOf (program: string, directory: string): string {
   return program.includes('/') ? resolvePath(directory, program) : program
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport, type AuthInfo } from '@modelcontextprotocol/server'
-import { SkilletError, type Call } from '../../kernel/index.ts'
+import { abortSignalOf, SkilletError, type Call } from '../../kernel/index.ts'
 import { RecentEvents, Room } from './events.ts'
 import { rpcError } from './rpc.ts'
 import type { Host } from './host.ts'
@@ -50,7 +50,7 @@ export class Sessions {
     const last = request.headers.get('last-event-id')
     // Clients up to 1.x of the SDK ask so after every error; a stream that ends at once would make them ask again.
     if (last !== null && session.events.isLast(last)) return rpcError(405, -32_000, 'Nothing follows this event: it was an answer')
-    if (request.method === 'GET') session.stream = signal
+    if (request.method === 'GET') session.stream = abortSignalOf(signal)
     return await session.transport.handleRequest(request, options)
   }
 

@@ -2,11 +2,12 @@ import {
   decodeCursor, encodeCursor, filteredTotalMax, SkilletError, type Claim, type ExecutionPage, type ExecutionQuery, type ExecutionSummary, type Owner, type Storage,
   type StoredExecution
 } from '../../kernel/index.ts'
+import { MemoryCache } from './memory-cache.ts'
 
 /** What is kept at most, whatever the configuration allows a disk to keep. */
 const executionsMax = 100_000
 const charactersMax = 256 * 1_048_576
-/** Executions new to the store that may wait for a commit. */
+/** Executions that may wait for a commit while more are admitted. */
 const pendingMax = 50_000
 const day_ms = 86_400_000
 
@@ -21,6 +22,7 @@ interface Entry {
 
 /** A store in memory, with the meaning of one on disk: what is saved becomes the record at the next commit. */
 export class MemoryStorage implements Storage {
+  readonly cache = new MemoryCache()
   readonly #executionsMax: number
   readonly #daysMax: number
   readonly #byId = new Map<string, Entry>()
@@ -43,12 +45,12 @@ export class MemoryStorage implements Storage {
     this.#daysMax = history_days_max
   }
 
+  admit (): void {
+    if (this.#pending.size >= pendingMax) throw new SkilletError('OVERLOADED', `${this.#pending.size} executions wait for the history; try again later`)
+  }
+
   save (stored: StoredExecution): void {
-    const { id } = stored.execution
-    if (this.#pending.size >= pendingMax && !this.#pending.has(id) && !this.#byId.has(id)) {
-      throw new SkilletError('OVERLOADED', `${this.#pending.size} executions wait for the history; try again later`)
-    }
-    this.#pending.set(id, stored)
+    this.#pending.set(stored.execution.id, stored)
     this.#commit ??= new Promise(resolve => {
       setImmediate(() => {
         this.#apply()
@@ -101,6 +103,10 @@ export class MemoryStorage implements Storage {
     if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) return structuredClone(holder)
     this.#claims.set(role, structuredClone(claim))
     return undefined
+  }
+
+  async holder (role: string): Promise<Claim | undefined> {
+    return structuredClone(this.#claims.get(role))
   }
 
   async release (role: string, owner: Owner): Promise<void> {

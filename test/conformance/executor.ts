@@ -44,6 +44,8 @@ interface Run {
   events: string[]
   /** performance.now() */
   started_ms: number | undefined
+  /** What was told of its output while it ran. */
+  output: string
   abort: AbortController
 }
 
@@ -56,7 +58,7 @@ let runs = 0
 
 /** Begins a run. */
 function begin (executor: Executor, call: Call, timeout_ms = generous_ms, abort = new AbortController()): Run {
-  const run: Run = { outcome: Promise.reject(new Error('not begun')), started: [], events: [], started_ms: undefined, abort }
+  const run: Run = { outcome: Promise.reject(new Error('not begun')), started: [], events: [], started_ms: undefined, output: '', abort }
   run.outcome.catch(() => {})
   const observer = {
     started (isolation: Isolation): void {
@@ -65,10 +67,14 @@ function begin (executor: Executor, call: Call, timeout_ms = generous_ms, abort 
       run.started_ms = performance.now()
     },
     progress (): void { run.events.push('progress') },
-    log (_level: LogLevel, _text: string): void { run.events.push('log') }
+    log (_level: LogLevel, _text: string): void { run.events.push('log') },
+    output (text: string): void { run.output += text }
   }
   const task = { execution_id: `run-${++runs}`, ...call, timeout_ms, config: {} }
-  run.outcome = executor.run(task, observer, abort.signal).finally(() => { run.events.push('ended') })
+  run.outcome = executor.run(task, observer, abort.signal).then(outcome => {
+    if (!outcome.output.startsWith(run.output)) throw new Error('what was told of the output is not the beginning of it')
+    return outcome
+  }).finally(() => { run.events.push('ended') })
   return run
 }
 
@@ -221,6 +227,20 @@ function testAborts (t: Test, harness: ExecutorHarness): void {
 }
 
 function testConcurrency (t: Test, harness: ExecutorHarness): void {
+  when(t, 'a probe is answered by an idle executor and by one that is as busy as it may be, and by a closed one never', { concurrency: harness.concurrency }, ({ concurrency: { config, limit, hang } }) => async t => {
+    const opened = await harness.open(config)
+    const { executor } = opened
+    if (executor.probe === undefined) return await opened.close() // it need not have one
+    await executor.probe()
+    const runs = Array.from({ length: limit + 1 }, () => begin(executor, hang))
+    await until(() => runs.filter(({ started }) => started.length > 0).length === limit)
+    await executor.probe()
+    for (const { abort } of runs) abort.abort()
+    for (const { outcome } of runs) t.match(await outcome, { status: 'cancelled' })
+    await executor.probe()
+    await opened.close()
+    await t.rejects(executor.probe())
+  })
   when(t, 'no more than the limit runs at once; what is queued starts as others end, or never when it is aborted', { limit: harness.concurrency }, ({ limit: { config, limit, hang } }) =>
     using(harness, config, async (t, executor) => {
       const all = Array.from({ length: limit + 3 }, () => begin(executor, hang))

@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readFile } from 'node:fs/promises'
+import { chmod, readFile, readlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { silentLogger, type Executor, type Isolation, type JsonObject } from '../../kernel/index.ts'
 import { NativeExecutor } from '../../plugins/executor-native/executor.ts'
+import { compiledHelper, type HelperProgram } from '../../plugins/executor-native/helper-program.ts'
 import native from '../../plugins/executor-native/index.ts'
 import { testExecutor } from '../conformance/executor.ts'
-import { commandCall, runCall, shellCall } from '../support/native.ts'
+import { commandCall, runCall, shellCall, usedHelper, withHelper } from '../support/native.ts'
 import { openPlugin, type Opened } from '../support/open-plugin.ts'
 import { gone, numbersIn, runs } from '../support/processes.ts'
 import { until } from '../support/until.ts'
@@ -19,7 +21,7 @@ t.setTimeout(300_000)
 
 testExecutor('executor-native', {
   async open (config) {
-    const { service: executor, close } = await openPlugin(native, { config })
+    const { service: executor, close } = await openPlugin(native, { config: withHelper(config) })
     return { executor, close }
   },
   isolation: 'process',
@@ -37,8 +39,8 @@ testExecutor('executor-native', {
 const program = fileURLToPath(new URL('../support/native-main.js', import.meta.url))
 
 /** An executor for one test. */
-async function open (t: Test, config: JsonObject = {}): Promise<Opened<Executor>> {
-  const opened = await openPlugin(native, { config })
+async function open (t: Test, options: JsonObject = {}): Promise<Opened<Executor>> {
+  const opened = await openPlugin(native, { config: withHelper({}, options) })
   t.teardown(opened.close)
   return opened
 }
@@ -61,6 +63,20 @@ t.test('output is UTF-8 across the borders of writes; other bytes become U+FFFD'
   const split = shellCall('for byte in 360 237 231 202 342 202 254; do printf "\\\\$byte" | cat; done')
   t.match(await runCall(executor, split), { status: 'success', output: '🙂€' })
   t.match(await runCall(executor, shellCall('printf "a\\377b\\342\\202"')), { status: 'success', output: 'a\ufffdb\ufffd' })
+})
+
+t.test('output is told while the command runs, and is the same as at the end', async t => {
+  const { service: executor } = await open(t)
+  const file = join(t.testdir({}), 'go')
+  let told = ''
+  const observer = { started () {}, progress () {}, log () {}, output (text: string) { told += text } }
+  const call = shellCall('printf "one\\n\\303"; while [ ! -e "$1" ]; do sleep 0.02; done; printf "\\274 two"', file)
+  const outcome = executor.run({ execution_id: 'x', ...call, timeout_ms: 60_000, config: {} }, observer, new AbortController().signal)
+  await until(() => told !== '')
+  t.equal(told, 'one\n', 'half a character waits for its other half')
+  await writeFile(file, '')
+  t.match(await outcome, { status: 'success', output: 'one\nü two' })
+  t.equal(told, 'one\nü two')
 })
 
 t.test('standard input is what the tool declares, or empty', async t => {
@@ -86,6 +102,12 @@ t.test('a command gets the least of the environment, and what its skill declares
   // Higher ones, that whoever started the tests left open, are everybody's.
   const low = descriptors.split('\n').filter(descriptor => descriptor !== '' && Number(descriptor) < 16).toSorted()
   if (process.platform === 'linux') t.same(low, ['0', '1', '2'], 'nor does it inherit descriptors')
+})
+
+t.test('a tool\'s own variables stand above the server\'s, and hold values as they are', async t => {
+  const { service: executor } = await open(t)
+  const call = commandCall(['sh', '-c', 'printf %s "$LANG|$VALUE"'], { value: '$(id) "x"' }, { variables: { LANG: 'own', VALUE: '<{{value}}>' } })
+  t.match(await runCall(executor, call), { status: 'success', output: 'own|<$(id) "x">' })
 })
 
 t.test('the working directory is the server\'s, or the tool\'s; a program with a slash is found from the skill\'s folder', async t => {
@@ -130,6 +152,15 @@ t.test('parameters that can\'t be run are refused before there is a run', async 
   t.throws(() => executor.check?.(tool, { text: 'a\0b' }), { code: 'INVALID_PARAMETERS', message: /parameters\/text .*NUL/ })
   t.doesNotThrow(() => executor.check?.(tool, { text: 'fine' }))
 })
+
+/** An executor with a compiled helper, where one is given. */
+function make (t: Test, compiled: HelperProgram | undefined): NativeExecutor {
+  const executor = new NativeExecutor({
+    processes: 2, helpers: 1, compiled, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger, health: { degrade () {}, recover () {} }
+  })
+  t.teardown(() => executor.close())
+  return executor
+}
 
 /** A script that writes the ids of the helper, itself and a grandchild to $1; both ignore SIGTERM and hold the output open. */
 const stubborn = 'trap "" TERM; sh -c \'trap "" TERM; sleep 100000; :\' & echo "$PPID $$ $!" > "$1"; printf "so far"; '
@@ -194,19 +225,40 @@ t.test('a helper that dies takes its runs with it, and no others', async t => {
 })
 
 t.test('a helper that does not answer is ended, and replaced', async t => {
-  const executor = new NativeExecutor({
-    processes: 2, helpers: 1, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger, health: { degrade () {}, recover () {} }
-  })
-  t.teardown(() => executor.close())
+  const executor = make(t, usedHelper === 'node' ? undefined : compiledHelper())
   const helper = Number((await runCall(executor, shellCall('echo $PPID'))).output)
   process.kill(helper, 'SIGSTOP')
+  const probed = t.rejects(executor.probe(), /helper process died/)
   t.match(await runCall(executor, shellCall('echo never')), { status: 'failed', started: [], error: { message: /helper process/ } })
+  await probed
   await gone([helper])
+  await executor.probe()
   t.match(await runCall(executor, shellCall('echo well')), { status: 'success', output: 'well\n' })
 })
 
+t.test('the helper under test is the one that runs', { skip: process.platform !== 'linux' }, async t => {
+  const { service: executor } = await open(t)
+  const { output } = await runCall(executor, shellCall('readlink /proc/$PPID/exe'))
+  t.equal(output.trim(), usedHelper === 'node' ? await readlink('/proc/self/exe') : compiledHelper()?.file ?? await readlink('/proc/self/exe'))
+})
+
+t.test('where the compiled helper does not work, the one in Node takes its place', { skip: usedHelper === 'node' }, async t => {
+  const absent = make(t, { file: '/nowhere/helper', args: [], env: {} })
+  t.match(await runCall(absent, shellCall('echo well')), { status: 'success', output: 'well\n' }, 'it can\'t be executed')
+  const dying = make(t, { file: process.execPath, args: ['-e', 'process.exit(3)'], env: {} })
+  t.match(await runCall(dying, shellCall('echo never')), { status: 'failed', started: [] }, 'it dies without a word')
+  t.match(await runCall(dying, shellCall('echo well')), { status: 'success', output: 'well\n' })
+})
+
+t.test('a file that is no program is a shell\'s script', async t => {
+  const { service: executor } = await open(t)
+  const folder = t.testdir({ bare: 'printf "%s|" "$0" "$@"\n' })
+  await chmod(`${folder}/bare`, 0o755)
+  t.match(await runCall(executor, commandCall([`${folder}/bare`, 'a b', ''])), { status: 'success', output: `${folder}/bare|a b||` })
+})
+
 t.test('several helpers share the runs', async t => {
-  const { service: executor } = await open(t, { plugin: { 'executor-native': { helpers: 2 } } })
+  const { service: executor } = await open(t, { helpers: 2 })
   const folder = t.testdir()
   const meet = (i: number): ReturnType<typeof runCall> => runCall(executor, shellCall('touch "$1/$2"; until [ -e "$1/0" ] && [ -e "$1/1" ]; do sleep 0.01; done; echo $PPID', folder, `${i}`))
   const [one, other] = await Promise.all([meet(0), meet(1)])

@@ -2,13 +2,21 @@ import { parseCommand, type Executor, type Isolation, type JsonObject, type Outc
 import type { Call } from '../conformance/executor.ts'
 import { callOf } from './skill.ts'
 
-interface More { stdin?: string, cwd?: string, env?: string[], directory?: string }
+/** The helper under test, `auto` or `node`: the tests of the executor run with both. */
+export const usedHelper = process.env['SKILLET_TEST_HELPER'] ?? 'auto'
+
+/** A configuration in which that helper is used. */
+export function withHelper (config: JsonObject = {}, options: JsonObject = {}): JsonObject {
+  return { ...config, plugin: { 'executor-native': { helpers: 1, helper: usedHelper, ...options } } }
+}
+
+interface More { stdin?: string, cwd?: string, env?: string[], directory?: string, variables?: Record<string, string> }
 
 /** A call of a command whose placeholders are these parameters, all of which may begin with a dash. */
-export function commandCall (command: string[], parameters: JsonObject = {}, { env = [], directory = '/', ...spec }: More = {}): Call {
+export function commandCall (command: string[], parameters: JsonObject = {}, { env = [], directory = '/', variables, ...spec }: More = {}): Call {
   const descriptors = Object.entries(parameters).map(([name, value]): ParameterDescriptor =>
     ({ name, type: Array.isArray(value) ? 'array' : 'string', description: name, required: true, allow_dash: true }))
-  const tool = { name: 'tool', command: parseCommand({ command, ...spec }, descriptors) }
+  const tool = { name: 'tool', command: parseCommand({ command, ...spec, ...(variables !== undefined && { env: variables }) }, descriptors) }
   return callOf('native', tool, parameters, { directory, permissions: { network: false, write: [], env, secrets: [] } })
 }
 

@@ -1,0 +1,62 @@
+import { stemmer } from 'stemmer'
+
+/**
+ * Words of texts and identifiers, as they are indexed and looked for: lower case, without diacritics, identifiers split,
+ * endings of grammar cut off.
+ */
+
+/** A word as it stood, with its parts where it is an identifier: `getWeather` → `getweather`, [`get`, `weather`]. */
+export interface Word { whole: string, parts: string[] }
+
+/** Scripts that are written without spaces; pairs of characters stand for their words. */
+const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+$/u
+/** Letters and digits, joined by the signs that identifiers are made with. */
+const run = /[\p{L}\p{N}]+(?:[_\-.:/][\p{L}\p{N}]+)*/gu
+const piece = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+|[\p{Lo}\p{Lm}\p{Lt}]+|\p{N}+/gu
+
+/** Words that tell nothing about what is wanted, in questions and descriptions alike. */
+const empty = new Set((
+  'a an and are as at be by can could do does for from give has have help how i in into is it its let like may me my need of on or our ' +
+  'out please should so some that the their them then there these this to us use using want was we what when where which will with would you your'
+).split(' '))
+
+/** The words of a text, in order. With `keepEmpty`, those that tell nothing too. */
+export function wordsOf (text: string, keepEmpty = false): Word[] {
+  const words: Word[] = []
+  for (const [match] of text.normalize('NFKD').replace(/\p{M}+/gu, '').matchAll(run)) {
+    const parts = (match.match(piece) ?? []).flatMap(part => unspaced.test(part) ? pairs(part) : [stem(part.toLowerCase())])
+    const kept = keepEmpty || parts.length > 1 ? parts : parts.filter((_, i) => !empty.has(match.toLowerCase()) || i > 0)
+    if (kept.length > 0) words.push({ whole: stem(match.toLowerCase().replace(/[_\-.:/]/g, '')), parts: kept })
+  }
+  return words
+}
+
+/** The words of a text that tell something, identifiers in their parts. */
+export function termsOf (text: string): string[] {
+  return wordsOf(text).flatMap(({ parts }) => parts)
+}
+
+function pairs (text: string): string[] {
+  const characters = [...text]
+  return characters.length < 2 ? characters : characters.slice(1).map((character, i) => `${characters[i]}${character}`)
+}
+
+/** The stem of an English word; others as they are. What is left need not be a word: it only has to be the same for both sides. */
+export function stem (word: string): string {
+  return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word
+}
+
+/** Whether two words differ by one character: another, one more or one less. */
+export function isNear (a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start++
+  let end = 0
+  while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end++
+  return Math.max(a.length, b.length) - start - end <= 1
+}
+
+/** An identifier as words with spaces between: `getHTTPStatus_code` → `get HTTP Status code`. */
+export function inWords (name: string): string {
+  return name.replace(/([\p{Ll}\p{N}])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$1$2 ').replace(/[_\-.]+/g, ' ').trim()
+}
