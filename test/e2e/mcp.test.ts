@@ -71,7 +71,7 @@ async function runsSkills (t: Test, client: Client): Promise<void> {
   t.match((await execute(client, 'trial', 'print')).structuredContent, { status: 'success', output: /returned/ })
   const { structuredContent } = await execute(client, 'command', 'descriptors')
   t.match(structuredContent, { status: 'success', output: /^out/ })
-  t.equal(String(structuredContent?.['output']).split('socket:').length - 1, 2, 'a command has its own output and no way to the client')
+  t.notMatch(structuredContent?.['output'], /\b([3-9]|\d\d+) -> socket:/, 'a command has its own output and no way to the client')
 }
 
 async function fails (t: Test, client: Client): Promise<void> {
