@@ -1,6 +1,6 @@
 import type { Static, TObject } from 'typebox'
 import type { Bus } from './bus.ts'
-import type { Storage } from './contracts.ts'
+import type { Executor, Storage } from './contracts.ts'
 import { SkilletError } from './errors.ts'
 import { Gate } from './gate.ts'
 import { thisProcess } from './owner.ts'
@@ -23,11 +23,11 @@ export interface Gateway {
    * @throws SkilletError, always
    */
   invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>>
-  /** Whether the storage commits, by a real write: one at a time, and at most one a second, however often it is asked. */
-  writes (): Promise<boolean>
+  /** Whether the storage commits, by a real write, and all executors answer: one probe at a time, and at most one a second, however often it is asked. */
+  ready (): Promise<boolean>
 }
 
-export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, bus: Bus): Gateway {
+export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, executors: readonly Pick<Executor, 'probe'>[], bus: Bus): Gateway {
   const gate = new Gate(services)
   const checks = new Map<TObject, Check>()
   const checkOf = (schema: TObject): Check => {
@@ -35,15 +35,15 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     if (check === undefined) checks.set(schema, check = compileCheck(schema, '', { checked: true }))
     return check
   }
-  const writes = cached(async () => {
-    const { storage } = services
+  const ready = cached(async () => {
     // A role that nobody holds for long: whoever asks takes it over.
-    const written = storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
-    if (!await within(probe_ms.timeout, written)) throw new Error(`the storage has not committed within ${probe_ms.timeout} ms`)
+    const written = services.storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
+    const answers = executors.map(executor => executor.probe?.())
+    if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) throw new Error(`no answer within ${probe_ms.timeout} ms`)
   })
   return {
     operations,
-    writes,
+    ready,
     version: services.version,
     bus,
     async invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>> {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { abortSignalOf } from '../cancel.ts'
 import { operation } from '../operation.ts'
 import { SearchResult } from '../schemas.ts'
 
@@ -21,5 +22,5 @@ export const searchSkills = operation({
     input: { query: 'count the words of a text', top_k: 1 },
     output: { results: [{ skill_name: 'text', tool_name: 'count', description: 'Count the characters, words and lines of a text', score: 0.95 }], mode: 'lexical' }
   },
-  handler: ({ search }, { query, top_k }, { signal }) => search.search(query, top_k, signal)
+  handler: ({ search }, { query, top_k }, { signal }) => search.search(query, top_k, abortSignalOf(signal))
 })
