@@ -3,9 +3,10 @@ import type { LogLevel } from './bus.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
+import type { Call } from './operation.ts'
 import type { Logger } from './log.ts'
 import type { Owner } from './owner.ts'
-import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SkillWarning } from './schemas.ts'
+import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SearchState, SkillWarning } from './schemas.ts'
 import type { Scope } from './scope.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 
@@ -86,7 +87,27 @@ export interface Storage {
   claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined>
   /** Gives a role back; nothing happens when another holds it. */
   release (role: string, owner: Owner): Promise<void>
+  /** Who holds a role, be it alive or not. */
+  holder (role: string): Promise<Claim | undefined>
+  /** What plugins keep beside the executions, to spare themselves work. */
+  readonly cache: Cache
 }
+
+/**
+ * Keeps what is costly to make anew, by key. Several processes may use one at once. It is bounded, and forgets the oldest
+ * first: whoever reads from it can do without.
+ */
+export interface Cache {
+  /** The values of so many keys, in their order; undefined where it has none. At most `cacheLimits.keys` at once. */
+  read (keys: readonly string[]): Promise<(Uint8Array | undefined)[]>
+  /**
+   * Keeps values; one that is there already stays. At most `cacheLimits.keys` at once.
+   * @throws Error for a key or value above the limits; nothing of the call is kept then
+   */
+  write (entries: readonly (readonly [key: string, value: Uint8Array])[]): Promise<void>
+}
+
+export const cacheLimits = { entries: 65_536, keys: 1_000, key_characters: 200, value_bytes: 16_384 } as const
 
 /** Who holds a role, and what others should know of it (such as its URL). */
 export interface Claim { owner: Owner, note: string }
@@ -94,17 +115,35 @@ export interface Claim { owner: Owner, note: string }
 // ---------------------------------------------------------------- search
 
 export interface SearchAnswer {
-  /** Which method served it, such as `lexical`. */
+  /** Which method served it: `hybrid` (words and meaning), `lexical` (words alone), or what a further plugin calls its own. */
   mode: string
-  /** Best first; scores within 0..1. */
+  /** Best first; scores within 0..1, which mean the same from query to query. */
   results: SearchResult[]
+}
+
+/** What is wanted of a search, beyond the query. */
+export interface SearchOptions {
+  /** Most results wanted, 1 to 100. */
+  top_k: number
+  /** Leaves out results with a lower score. */
+  min_score?: number
+  /** Only tools of these skills. */
+  skills?: readonly string[]
+  /** Only tools of skills with this runtime. */
+  runtime?: string
+  /** Only tools for which this holds: the rights of a key. The same function as long as the rights are the same. */
+  allows?: (skill_name: string, tool_name: string) => boolean
+  /** How long it may wait for a better method that is still getting ready, in milliseconds; by default it answers at once with what it has. */
+  patience_ms?: number
 }
 
 /** Finds tools for a query in words. */
 export interface Search {
-  /** Replaces what can be found. Skills that did not change since the last call are the same objects. */
+  /** Replaces what can be found; skills that did not change since the last call are the same objects. Resolves when that can be found by some method; better ones may follow. */
   index (skills: readonly SkillDefinition[]): Promise<void>
-  search (query: string, top_k: number, signal: AbortSignal): Promise<SearchAnswer>
+  search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer>
+  /** How far it is. Synchronous and cheap. */
+  state? (): SearchState
 }
 
 // ---------------------------------------------------------------- executors
@@ -133,6 +172,11 @@ export interface TaskObserver {
   started (isolation: Isolation, ago_ms?: number): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
+  /**
+   * The tool put out this text: in order, all of it together the beginning of what the outcome holds as `output`. An
+   * executor that learns of output only at the end need not call it. Absent where nobody listens: then nothing is to be gathered for it.
+   */
+  output? (text: string): void
 }
 
 /** What is kept of a tool's output, at most `execution.output_bytes_max` bytes and a note where it was cut. */
@@ -183,12 +227,39 @@ export interface SkillSource {
   watch? (changed: () => void): () => void | Promise<void>
 }
 
+// ---------------------------------------------------------------- endpoints
+
+/** Where an endpoint is reached. */
+export interface EndpointRoute {
+  method: 'GET' | 'POST' | 'DELETE'
+  /** As it stands in the request: no placeholders. */
+  path: string
+}
+
+/**
+ * What an HTTP server serves beside the operations: another protocol, over the same gateway. The server checks its
+ * requests as it does all others (limits, Host, Origin, key, size) before it hands them over.
+ */
+export interface Endpoint {
+  readonly routes: readonly EndpointRoute[]
+  /**
+   * Answers a request, whose body is bounded and whose signal aborts when the client goes away. A reply of type
+   * `text/event-stream` is sent as it comes, no faster than the client takes it; any other at once.
+   * @param call rights and signal of the request, for the gateway
+   */
+  fetch (request: Request, call: Call): Promise<Response>
+  /** Ends streams that wait for nothing; those that owe an answer go on. */
+  quiesce? (): void
+}
+
 // ---------------------------------------------------------------- transports
 
 /** A door: it calls operations through the gateway. It listens from the end of its `setup`. */
 export interface Transport {
   /** Where it can be reached, once it listens. */
   readonly url?: string
+  /** Resolves when the only client it was made for has left. Absent where clients come and go. */
+  readonly ended?: Promise<void>
   /** Accepts nothing new from now on; what was accepted is still answered. Its scope closes after the drain. */
   quiesce? (): void | Promise<void>
 }
@@ -201,6 +272,7 @@ export interface Slots {
   search: Search
   executor: Executor
   skills: SkillSource
+  endpoint: Endpoint
   transport: Transport
 }
 export type Slot = keyof Slots
@@ -222,10 +294,43 @@ export interface PluginContext {
   health: { degrade (reason: string): void, recover (): void }
 }
 
-/** What a transport is given beyond that. */
-export interface TransportContext extends PluginContext { gateway: Gateway }
+/** What an endpoint is given beyond that. */
+export interface EndpointContext extends PluginContext { gateway: Gateway }
 
-type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : PluginContext
+/** What a transport is given beyond that. */
+export interface TransportContext extends EndpointContext {
+  /** For a server that speaks HTTP; others leave them alone. */
+  endpoints: readonly Endpoint[]
+}
+
+/** What a search is given beyond that. */
+export interface SearchContext extends PluginContext {
+  /** The storage's cache. */
+  cache: Cache
+}
+
+type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'endpoint' ? EndpointContext : S extends 'search' ? SearchContext : PluginContext
+
+/** What a plugin finds of its surroundings. */
+export interface Finding {
+  /** `ok`: as it should be; `note`: worth knowing; `problem`: somebody has to mend it. */
+  level: 'ok' | 'note' | 'problem'
+  /** What it is about, in a word or two. */
+  about: string
+  text: string
+  /** What to do about it. */
+  remedy?: string
+}
+
+/** What a plugin is given to look at its surroundings. */
+export interface ExamineContext {
+  config: Config
+  /** Absolute; it need not exist. */
+  data_dir: string
+  /** All skills that could be loaded. */
+  skills: readonly SkillDefinition[]
+  signal: AbortSignal
+}
 
 /** A plugin, before it is set up. */
 export interface Plugin<S extends Slot = Slot, Options extends object = object> {
@@ -237,6 +342,8 @@ export interface Plugin<S extends Slot = Slot, Options extends object = object> 
   /** Schema of its options; values are given defaults and checked before `setup`. */
   readonly options?: TObject
   setup (context: ContextOf<S>, options: Options): Promise<Slots[S]> | Slots[S]
+  /** Looks at what it depends on, whether it is set up or not, and changes nothing: for `skillet doctor`. */
+  examine? (context: ExamineContext): Promise<Finding[]> | Finding[]
 }
 
 /** Any plugin, of whatever slot. */

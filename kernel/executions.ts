@@ -48,6 +48,8 @@ class Live implements TaskObserver, Listed<Live> {
   list: object | undefined
   previous: Live | undefined
   next: Live | undefined
+  /** Only where somebody listens; and not with secrets: one may lie across two pieces, where no redactor finds it. */
+  output?: (text: string) => void
   end!: (execution: Execution) => void
   fault!: (error: unknown) => void
   readonly #bus: Bus
@@ -60,6 +62,7 @@ class Live implements TaskObserver, Listed<Live> {
     this.redactor = redactor
     this.#bus = bus
     this.#begin = begin
+    if (redactor === undefined && bus.has('output')) this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
     this.ended = new Promise((resolve, reject) => { this.end = resolve; this.fault = reject })
   }
 

@@ -43,11 +43,10 @@ function narrow (services: Services, key: string, allows: Allows): Services {
     ...services,
     catalog: own,
     search: {
-      // Asks for all: what others may see can stand before the first that this one may.
-      async search (query: string, top_k: number, signal: AbortSignal) {
-        const tools = catalog.skills.reduce((sum, skill) => sum + skill.tools.length, 0)
-        const { mode, results } = await search.search(query, Math.max(tools, top_k), signal)
-        return { mode, results: results.filter(({ skill_name, tool_name }) => allows(skill_name, tool_name)).slice(0, top_k) }
+      // Filtered again: what a key may see does not hang on a plugin's care.
+      async search (query, options, signal) {
+        const { mode, results } = await search.search(query, { ...options, allows }, signal)
+        return { mode, results: results.filter(({ skill_name, tool_name }) => allows(skill_name, tool_name)) }
       }
     },
     storage: { get, list: query => storage.list({ ...query, allows }) },

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import type { CommandTemplate } from './command.ts'
+import { VARIABLE_NAME, type CommandTemplate } from './command.ts'
 import { SECRET_NAME } from './secrets.ts'
 import { PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type Tool } from './schemas.ts'
 
@@ -52,6 +52,7 @@ export const ManifestFile = Type.Object({
     command: Type.Array(CommandPart, { minItems: 1, maxItems: 256, description: 'Argument vector with placeholders; never a shell' }),
     stdin: Type.Optional(Type.String({ description: 'Text with placeholders that feeds standard input' })),
     cwd: Type.Optional(Type.String({ description: 'Working directory; may hold placeholders' })),
+    env: Type.Optional(Type.Record(Type.String({ pattern: VARIABLE_NAME.source }), Type.String(), { maxProperties: 64, additionalProperties: false, description: 'Variables set for the command; values may hold placeholders' })),
     timeout_ms: Type.Optional(timeout_ms),
     parameters: Type.Optional(Type.Array(Type.Object({
       name: Type.String({ pattern: PARAMETER_NAME.source }), ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description

@@ -125,6 +125,15 @@ export const PluginStatus = Type.Object({
   reason: Type.Optional(Type.String({ description: 'Why it is not well' }))
 }, { $id: 'PluginStatus', description: 'State of a plugin' })
 
+/** How far a search is. */
+export type SearchState = Static<typeof SearchState>
+export const SearchState = Type.Object({
+  mode: Type.String({ description: 'The method that serves now, as in the answers' }),
+  model: Type.Enum(['none', 'idle', 'loading', 'indexing', 'ready', 'failed'], { description: 'What the model that compares meanings does: there is none, it waits for the first search, it is loaded, it embeds tools, it serves, it can\'t serve' }),
+  indexed: Type.Integer({ minimum: 0, description: 'Tools that are embedded' }),
+  total: Type.Integer({ minimum: 0, description: 'Tools that can be found' })
+}, { $id: 'SearchState', description: 'How far the search is' })
+
 /** A skill that could not be loaded. All others serve. */
 export type QuarantinedSkill = Static<typeof QuarantinedSkill>
 export const QuarantinedSkill = Type.Object({

@@ -1,7 +1,7 @@
 import { createActor, type Actor } from 'xstate'
 import type { Bus } from './bus.ts'
 import { compileCheck } from './validation.ts'
-import type { AnyPlugin, PluginContext, Slots, TransportContext } from './contracts.ts'
+import type { AnyPlugin, PluginContext, SearchContext, Slots, TransportContext } from './contracts.ts'
 import { messageOf } from './errors.ts'
 import type { Logger } from './log.ts'
 import { pluginMachine } from './plugin.machine.ts'
@@ -14,6 +14,8 @@ const start_ms = 60_000
 const stop_ms = 10_000
 
 type Base = Omit<PluginContext, 'scope' | 'health' | 'signal'>
+/** What only plugins of some slots are given. */
+type Given = Partial<Pick<TransportContext, 'gateway' | 'endpoints'> & Pick<SearchContext, 'cache'>>
 
 /** Starts and stops one plugin under an actor whose state everybody can see. */
 export class Supervisor {
@@ -40,7 +42,7 @@ export class Supervisor {
    * @returns what it provides; undefined when it failed and is optional
    * @throws Error naming the plugin and the cause, when it failed and is required
    */
-  async start (base: Base & Partial<Pick<TransportContext, 'gateway'>>, stop: AbortSignal): Promise<Slots[keyof Slots] | undefined> {
+  async start (base: Base & Given, stop: AbortSignal): Promise<Slots[keyof Slots] | undefined> {
     const { plugin } = this
     const deadline = AbortSignal.any([stop, AbortSignal.timeout(start_ms)])
     const context = {
@@ -98,10 +100,16 @@ export class Supervisor {
   }
 }
 
-async function setUp (plugin: AnyPlugin, context: PluginContext & Partial<Pick<TransportContext, 'gateway'>>, options: JsonObject): Promise<Slots[keyof Slots]> {
-  if (plugin.slot !== 'transport') return await plugin.setup(context, options)
-  if (context.gateway === undefined) throw new Error('a transport starts after the services')
-  return await plugin.setup({ ...context, gateway: context.gateway }, options)
+async function setUp (plugin: AnyPlugin, { gateway, endpoints = [], cache, ...context }: PluginContext & Given, options: JsonObject): Promise<Slots[keyof Slots]> {
+  if (plugin.slot === 'transport' || plugin.slot === 'endpoint') {
+    if (gateway === undefined) throw new Error(`a plugin of the slot ${plugin.slot} starts after the services`)
+    return plugin.slot === 'endpoint' ? await plugin.setup({ ...context, gateway }, options) : await plugin.setup({ ...context, gateway, endpoints }, options)
+  }
+  if (plugin.slot === 'search') {
+    if (cache === undefined) throw new Error('a search starts after the storage')
+    return await plugin.setup({ ...context, cache }, options)
+  }
+  return await plugin.setup(context, options)
 }
 
 /** The promise, or a rejection as soon as the signal aborts. */

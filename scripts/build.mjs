@@ -21,6 +21,7 @@ for (const folder of ['skills', 'test/fixtures']) {
 }
 
 compileHelper()
+await import('./schemas.mjs')
 
 const shared = {
   bundle: true,
@@ -38,7 +39,7 @@ const shared = {
 // of small ones take it longer than all else it does. Nothing is shared with the main thread that could be there twice.
 await build({
   ...shared,
-  entryPoints: ['dist/plugins/skills-directory/worker.js', 'dist/plugins/executor-worker/worker.js'],
+  entryPoints: ['dist/plugins/skills-directory/worker.js', 'dist/plugins/executor-worker/worker.js', 'dist/plugins/search-hnsw/thread.js'],
   outdir: 'dist/plugins',
   outbase: 'dist/plugins',
   allowOverwrite: true

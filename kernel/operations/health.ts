@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { operation } from '../operation.ts'
-import { PluginStatus, QuarantinedSkill, SkillWarning } from '../schemas.ts'
+import { PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../schemas.ts'
 
 export const health = operation({
   name: 'health',
@@ -14,6 +14,7 @@ export const health = operation({
     version: Type.String(),
     uptime_seconds: Type.Integer({ minimum: 0 }),
     plugins: Type.Array(PluginStatus),
+    search: Type.Optional(SearchState),
     quarantined: Type.Array(QuarantinedSkill, { description: 'Skills that could not be loaded' }),
     warnings: Type.Array(SkillWarning, { description: 'What is odd about skills that serve' })
   }),
@@ -22,12 +23,12 @@ export const health = operation({
     input: {},
     output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [], warnings: [] }
   },
-  handler ({ catalog: { quarantined, warnings }, plugins, uptime_seconds, version: { version } }) {
+  handler ({ catalog: { quarantined, warnings }, plugins, search, uptime_seconds, version: { version } }) {
     const states = plugins()
     const now = uptime_seconds()
     let answer = answers.get(states)
     if (answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings || answer.output.version !== version) {
-      answer = { uptime_seconds: now, of: quarantined, warnings, output: outputOf(states, quarantined, warnings, version, now) }
+      answer = { uptime_seconds: now, of: quarantined, warnings, output: outputOf(states, quarantined, warnings, version, now, search.state?.()) }
       answers.set(states, answer)
     }
     return answer.output
@@ -39,13 +40,14 @@ type Output = ReturnType<typeof outputOf>
 /** The answers of this second, by the states they tell: asked often, they are made once. */
 const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], output: Output }>()
 
-function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], version: string, uptime_seconds: number) {
+function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], version: string, uptime_seconds: number, search: SearchState | undefined) {
   const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')
   return Object.freeze({
     status: unwell ? 'degraded' as const : 'healthy' as const,
     version,
     uptime_seconds,
     plugins: [...states],
+    ...(search !== undefined && { search }),
     quarantined: [...quarantined],
     warnings: [...warnings]
   })

@@ -3,6 +3,7 @@ import { definePlugin, type Config, type Transport } from '../../kernel/index.ts
 import { App } from './app.ts'
 import { Door } from './door.ts'
 import { chooseEngine } from './engine.ts'
+import { examine } from './examine.ts'
 import { isLoopback, isWildcard, OwnHosts, urlHost } from './hosts.ts'
 import { Keys } from './keys.ts'
 import { watchKeys } from './key-watch.ts'
@@ -32,7 +33,7 @@ export default definePlugin({
   options: Type.Object({
     engine: Type.Enum(['auto', 'uws', 'node'], { default: 'auto', description: 'uws: uWebSockets.js; node: node:http; auto: uWebSockets.js where it loads' })
   }, { additionalProperties: false }),
-  async setup ({ config, config_file, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
+  async setup ({ config, config_file, endpoints, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
     const { host, port, auth_required, allowed_hosts, cors_origins } = config.server
     refuseInsecure(config)
     const keys = new Keys(process.env['SERVICE_API_KEY'])
@@ -47,6 +48,7 @@ export default definePlugin({
     })
     if (config_file !== undefined) scope.defer(watchKeys(config_file, keys, log))
     addPages(app, gateway.version)
+    for (const endpoint of endpoints) app.addEndpoint(endpoint)
     const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
     app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, turn.framing.last ? 'now' : 'keep') } })
 
@@ -71,7 +73,8 @@ export default definePlugin({
         server.refuse()
       }
     }
-  }
+  },
+  examine: ({ config, signal }) => examine(config.server, signal)
 })
 
 function address (host: string, port: number): string {

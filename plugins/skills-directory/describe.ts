@@ -86,8 +86,8 @@ function described (
   return { description: text, ...(version !== undefined && { version }) }
 }
 
-function nativeTool ({ command, stdin, cwd, parameters = [], ...tool }: NonNullable<ManifestFile['tools']>[number]): ToolSource {
-  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }) } }
+function nativeTool ({ command, stdin, cwd, env, parameters = [], ...tool }: NonNullable<ManifestFile['tools']>[number]): ToolSource {
+  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }), ...(env !== undefined && { env }) } }
 }
 
 function withTools (sources: readonly ToolSource[], permissions: ManifestFile['permissions']): Pick<SkillDefinition, 'tools' | 'permissions'> {

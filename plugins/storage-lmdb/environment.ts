@@ -23,6 +23,10 @@ export interface Environment {
   readonly cancels: Database<string, string>
   /** Role → the claim on it. */
   readonly roles: Database<string, string>
+  /** What plugins keep beside the executions, by key. */
+  readonly cache: Database<Uint8Array, string>
+  /** Number → key of the cache, in the order in which they came. */
+  readonly cacheOrder: Database<string, number>
   /**
    * Runs a function within a write transaction: all its writes become visible and durable together, or none.
    * Resolves when they are on disk. It waits for the lock, and commits, on a thread of lmdb's; the function
@@ -75,6 +79,8 @@ export async function openEnvironment (file: string, prepare: (meta: RootDatabas
       unfinished: meta.openDB<string, string>({ name: 'unfinished', encoding: 'string' }),
       cancels: meta.openDB<string, string>({ name: 'cancels', encoding: 'string' }),
       roles: meta.openDB<string, string>({ name: 'roles', encoding: 'string' }),
+      cache: meta.openDB<Uint8Array, string>({ name: 'cache', encoding: 'binary' }),
+      cacheOrder: meta.openDB<string, number>({ name: 'cache_order', encoding: 'string' }),
       close: () => meta.close()
     }
   } catch (error) {

@@ -1,16 +1,19 @@
 import type { Claim, ExecutionPage, ExecutionQuery, Owner, Storage, StoredExecution } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
+import { LmdbCache } from './lmdb-cache.ts'
 import type { History } from './history.ts'
 import { listPage } from './list.ts'
 import type { Writer } from './writer.ts'
 
 /** The storage contract over a history on disk and the writer that commits to it. */
 export class LmdbStorage implements Storage {
+  readonly cache: LmdbCache
   readonly #env: Environment
   readonly #history: History
   readonly #writer: Writer
 
   constructor (env: Environment, history: History, writer: Writer) {
+    this.cache = new LmdbCache(env)
     this.#env = env
     this.#history = history
     this.#writer = writer
@@ -65,6 +68,10 @@ export class LmdbStorage implements Storage {
       roles.putSync(role, JSON.stringify(claim))
       return undefined
     })
+  }
+
+  async holder (role: string): Promise<Claim | undefined> {
+    return holderOf(this.#env.roles.get(role))
   }
 
   async release (role: string, owner: Owner): Promise<void> {

@@ -2,6 +2,7 @@ import {
   decodeCursor, encodeCursor, filteredTotalMax, SkilletError, type Claim, type ExecutionPage, type ExecutionQuery, type ExecutionSummary, type Owner, type Storage,
   type StoredExecution
 } from '../../kernel/index.ts'
+import { MemoryCache } from './memory-cache.ts'
 
 /** What is kept at most, whatever the configuration allows a disk to keep. */
 const executionsMax = 100_000
@@ -21,6 +22,7 @@ interface Entry {
 
 /** A store in memory, with the meaning of one on disk: what is saved becomes the record at the next commit. */
 export class MemoryStorage implements Storage {
+  readonly cache = new MemoryCache()
   readonly #executionsMax: number
   readonly #daysMax: number
   readonly #byId = new Map<string, Entry>()
@@ -101,6 +103,10 @@ export class MemoryStorage implements Storage {
     if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) return structuredClone(holder)
     this.#claims.set(role, structuredClone(claim))
     return undefined
+  }
+
+  async holder (role: string): Promise<Claim | undefined> {
+    return structuredClone(this.#claims.get(role))
   }
 
   async release (role: string, owner: Owner): Promise<void> {

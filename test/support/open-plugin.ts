@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { completeConfig, Scope, silentLogger, type Config, type Logger, type Plugin, type PluginContext, type Slot, type Slots } from '../../kernel/index.ts'
+import { completeConfig, Scope, silentLogger, type Cache, type Config, type Logger, type Plugin, type SearchContext, type Slot, type Slots } from '../../kernel/index.ts'
 import { compileCheck } from '../../kernel/validation.ts'
 
 export interface OpenOptions {
@@ -11,6 +11,8 @@ export interface OpenOptions {
   data_dir?: string
   log?: Logger
   signal?: AbortSignal
+  /** For a search: where it keeps vectors; by default one that forgets at once. */
+  cache?: Cache
 }
 
 export interface Opened<Service> {
@@ -25,7 +27,7 @@ export interface Opened<Service> {
 
 /** Sets up one plugin (any but a transport) as the kernel would, without a kernel. */
 export async function openPlugin<S extends Exclude<Slot, 'transport'>> (plugin: Plugin<S>, options: OpenOptions = {}): Promise<Opened<Slots[S]>> {
-  const { config: sections = {}, log = silentLogger, signal = new AbortController().signal } = options
+  const { config: sections = {}, log = silentLogger, signal = new AbortController().signal, cache = { read: async keys => keys.map(() => undefined), write: async () => {} } } = options
   const scope = new Scope()
   let degraded: string | undefined
   const data_dir = options.data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-test-'))
@@ -35,12 +37,12 @@ export async function openPlugin<S extends Exclude<Slot, 'transport'>> (plugin: 
     const own: Record<string, unknown> = structuredClone(config.plugin[plugin.name] ?? {})
     const wrong = plugin.options === undefined ? undefined : compileCheck(plugin.options, `plugin.${plugin.name}`)(own)
     if (wrong !== undefined) throw new Error(wrong)
-    const context: PluginContext = {
-      config, scope, log, signal, data_dir,
+    const context: SearchContext = {
+      config, scope, log, signal, data_dir, cache,
       health: { degrade (reason) { degraded = reason }, recover () { degraded = undefined } }
     }
-    // No slot but `transport` is given more than this context.
-    const service = await (plugin.setup as (context: PluginContext, options: object) => Promise<Slots[S]> | Slots[S])(context, own)
+    // No slot but `transport` is given more than this.
+    const service = await (plugin.setup as (context: SearchContext, options: object) => Promise<Slots[S]> | Slots[S])(context, own)
     return { service, config, data_dir, degraded: () => degraded, close: () => scope.close() }
   } catch (error) {
     await scope.close()

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
 import {
-  completeConfig, compileInputSchema, createKernel, definePlugin, type AnyPlugin, type JsonObject, type Kernel, type Logger, type ParameterDescriptor, type Plugin, type SkillDefinition
+  completeConfig, compileInputSchema, createKernel, definePlugin, type AnyPlugin, type JsonObject, type Kernel, type Logger, type ParameterDescriptor, type Plugin, type SkillDefinition, type SearchOptions
 } from '../../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../../plugins/executor-inline/index.ts'
 import http, { type HttpTransport } from '../../../plugins/http/index.ts'
@@ -78,7 +78,7 @@ const search = definePlugin({
   slot: 'search',
   setup: () => ({
     async index () {},
-    async search (query: string, top_k: number) {
+    async search (query: string, { top_k }: SearchOptions) {
       if (query === 'break') throw new Error('a secret of the inside')
       return { mode: 'test', results: [{ skill_name: 'demo', tool_name: 'echo', description: query, score: 0.5 }].slice(0, top_k) }
     }

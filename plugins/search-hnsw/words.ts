@@ -1,3 +1,5 @@
+import { stemmer } from 'stemmer'
+
 /**
  * Words of texts and identifiers, as they are indexed and looked for: lower case, without diacritics, identifiers split,
  * endings of grammar cut off.
@@ -29,9 +31,9 @@ export function wordsOf (text: string, keepEmpty = false): Word[] {
   return words
 }
 
-/** All terms that a text is found by. */
+/** The words of a text that tell something, identifiers in their parts. */
 export function termsOf (text: string): string[] {
-  return wordsOf(text).flatMap(({ whole, parts }) => parts.length > 1 ? [whole, ...parts] : parts)
+  return wordsOf(text).flatMap(({ parts }) => parts)
 }
 
 function pairs (text: string): string[] {
@@ -39,18 +41,22 @@ function pairs (text: string): string[] {
   return characters.length < 2 ? characters : characters.slice(1).map((character, i) => `${characters[i]}${character}`)
 }
 
-/**
- * Cuts the commonest English endings off, so that `branches`, `committed` and `hashing` meet `branch`, `commit` and
- * `hash`. What is left need not be a word: it only has to be the same for both.
- */
+/** The stem of an English word; others as they are. What is left need not be a word: it only has to be the same for both sides. */
 export function stem (word: string): string {
-  if (word.length < 4 || !/^[a-z]+$/.test(word)) return word
-  let stem = word
-  if (stem.endsWith('ies') && stem.length > 4) stem = `${stem.slice(0, -3)}y`
-  else if (/(?:[sxz]|[cs]h)es$/.test(stem)) stem = stem.slice(0, -2)
-  else if (stem.endsWith('s') && !/(?:ss|us|is)$/.test(stem)) stem = stem.slice(0, -1)
-  const [, root] = /^(.*[aeiouy].*)(?:ing|ed)$/.exec(stem) ?? []
-  if (root !== undefined && root.length > 2) stem = /([^aeiouylsz])\1$/.test(root) ? root.slice(0, -1) : root
-  if (stem.length > 4 && stem.endsWith('e')) stem = stem.slice(0, -1)
-  return stem
+  return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word
+}
+
+/** Whether two words differ by one character: another, one more or one less. */
+export function isNear (a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start++
+  let end = 0
+  while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end++
+  return Math.max(a.length, b.length) - start - end <= 1
+}
+
+/** An identifier as words with spaces between: `getHTTPStatus_code` → `get HTTP Status code`. */
+export function inWords (name: string): string {
+  return name.replace(/([\p{Ll}\p{N}])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$1$2 ').replace(/[_\-.]+/g, ' ').trim()
 }

@@ -1,0 +1,137 @@
+import type { Search, SearchAnswer, SearchOptions, SearchState, SkillDefinition } from '../../kernel/index.ts'
+import type { Embedder } from './embedder.ts'
+import { LexicalIndex, type Match } from './lexical-index.ts'
+import type { Found } from './protocol.ts'
+import { rank } from './ranking.ts'
+import { Recent } from './recent.ts'
+import { inWords } from './words.ts'
+
+/** Of each half, how many of its best tools are candidates, at least. */
+const candidatesMin = 100
+/** Answers that are kept for when the same is asked again. */
+const answersMax = 1_000
+/** Answers are in order of words and meaning once so many of the tools are embedded; the rest count by their words until they are. */
+const embeddedShare = 0.9
+
+/** What can be found at one moment, and the texts by which it is embedded. */
+interface Findables { lexical: LexicalIndex, texts: readonly string[] }
+
+/**
+ * Search by words and by meaning. The words answer alone until the model is ready, and where it can't be. A new index is
+ * made beside the old one, which serves until it is whole; when two are made at once, the later asked for stays.
+ */
+export class HybridSearch implements Search {
+  /** Undefined where words are all that is wanted. */
+  readonly #embedder: Embedder | undefined
+  readonly #answers = new Recent<SearchAnswer>(answersMax)
+  readonly #rights = new WeakMap<NonNullable<SearchOptions['allows']>, number>()
+  #rightsSeen = 0
+  #asked = 0
+  #serving = 0
+  #current: Findables | undefined
+  #mode = 'lexical'
+
+  constructor (embedder: Embedder | undefined) {
+    this.#embedder = embedder
+  }
+
+  async index (skills: readonly SkillDefinition[]): Promise<void> {
+    const turn = ++this.#asked
+    const lexical = await LexicalIndex.of(skills)
+    if (turn < this.#serving) return
+    this.#serving = turn
+    this.#current = { lexical, texts: lexical.tools.map(({ tool_name, description }) => `${inWords(tool_name)}: ${description}`) }
+    // In one turn of the event loop, so that what the thread says of a tool is about that tool.
+    this.#embedder?.index(this.#current.texts)
+    this.changed()
+  }
+
+  state (): SearchState {
+    return {
+      mode: this.#mode,
+      model: this.#embedder?.state ?? 'none',
+      indexed: this.#embedder?.indexed ?? 0,
+      total: this.#current?.texts.length ?? 0
+    }
+  }
+
+  /** The embedder, or what can be found, is not what it was. */
+  changed (): void {
+    const { state, indexed } = this.state().model === 'none' ? { state: 'failed', indexed: 0 } : { state: this.#embedder?.state, indexed: this.#embedder?.indexed ?? 0 }
+    const total = this.#current?.texts.length ?? 0
+    this.#mode = state === 'ready' || (state === 'indexing' && this.#mode === 'hybrid' && indexed >= total * embeddedShare) ? 'hybrid' : 'lexical'
+    this.#answers.clear()
+  }
+
+  async search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer> {
+    signal.throwIfAborted()
+    if (this.#embedder !== undefined && this.#current !== undefined && this.#current.texts.length > 0) {
+      this.#embedder.start()
+      if (options.patience_ms !== undefined && options.patience_ms > 0) await this.#embedder.settled(options.patience_ms, signal)
+      signal.throwIfAborted()
+    }
+    const key = this.#keyOf(query, options)
+    const known = this.#answers.get(key)
+    if (known !== undefined) return known
+    const current = this.#current
+    if (current === undefined) return { mode: 'lexical', results: [] }
+    const answer = await this.#answer(query, options, current.lexical, signal)
+    // What was found by words while the model is busy with others is not what will be found the next time.
+    if (current === this.#current && answer.mode === this.#mode) this.#answers.set(key, answer)
+    return answer
+  }
+
+  async #answer (query: string, { top_k, min_score = 0, ...filter }: SearchOptions, lexical: LexicalIndex, signal: AbortSignal): Promise<SearchAnswer> {
+    const among = allowedBy(filter, lexical)
+    const match = lexical.match(query)
+    const wanted = Math.max(candidatesMin, top_k)
+    const byWords = best(match, wanted, among)
+    const found = await this.#findByMeaning(query, wanted, byWords, among, signal)
+    const ranked = rank(new Set([...byWords, ...found?.tools ?? []]), query, lexical, match, found)
+    const results = ranked.filter(({ score }) => score >= min_score).slice(0, top_k).flatMap(({ tool, score }) => {
+      const { skill_name, tool_name, description } = lexical.tools[tool] ?? {}
+      return skill_name === undefined || tool_name === undefined || description === undefined ? [] : [{ skill_name, tool_name, description, score }]
+    })
+    return { mode: found === undefined ? 'lexical' : 'hybrid', results }
+  }
+
+  async #findByMeaning (query: string, nearest: number, also: Uint32Array, among: Uint32Array | undefined, signal: AbortSignal): Promise<Found | undefined> {
+    if (this.#embedder === undefined || this.#mode !== 'hybrid' || !/[\p{L}\p{N}]/u.test(query)) return undefined
+    const found = await this.#embedder.find({ text: readable(query), nearest, also, ...(among !== undefined && { among }) }, signal)
+    return found === undefined || found.deviation === 0 ? undefined : found
+  }
+
+  #keyOf (query: string, { top_k, min_score, skills, runtime, allows }: SearchOptions): string {
+    let rights = 0
+    if (allows !== undefined) {
+      rights = this.#rights.get(allows) ?? ++this.#rightsSeen
+      this.#rights.set(allows, rights)
+    }
+    return JSON.stringify([query, top_k, min_score, skills, runtime, rights])
+  }
+}
+
+/** The numbers of the tools that a filter lets through; undefined when it lets all. */
+function allowedBy ({ skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, { tools }: LexicalIndex): Uint32Array | undefined {
+  if (skills === undefined && runtime === undefined && allows === undefined) return undefined
+  const names = skills === undefined ? undefined : new Set(skills)
+  const allowed: number[] = []
+  for (const [number, tool] of tools.entries()) {
+    if (names?.has(tool.skill_name) === false || (runtime !== undefined && tool.runtime !== runtime)) continue
+    if (allows?.(tool.skill_name, tool.tool_name) !== false) allowed.push(number)
+  }
+  return Uint32Array.from(allowed)
+}
+
+/** The tools with the highest scores by words, of those that have any. */
+function best ({ scores }: Match, wanted: number, among: Uint32Array | undefined): Uint32Array {
+  const matching: number[] = []
+  for (const tool of among ?? scores.keys()) if ((scores[tool] ?? 0) > 0) matching.push(tool)
+  if (matching.length > wanted) matching.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+  return Uint32Array.from(matching.slice(0, wanted))
+}
+
+/** A query without what is no text: control characters and halves of characters. */
+function readable (query: string): string {
+  return query.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim()
+}

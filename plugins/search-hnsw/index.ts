@@ -1,0 +1,48 @@
+import { availableParallelism, homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { definePlugin, type Search } from '../../kernel/index.ts'
+import { Embedder } from './embedder.ts'
+import { HybridSearch } from './hybrid-search.ts'
+
+/** all-MiniLM-L6-v2; it stands in the source only, beside this file's. */
+const bundled = fileURLToPath(new URL('../../../plugins/search-hnsw/model', import.meta.url))
+/** A name on the hub. Folders are told by a path that begins like one. */
+const hubName = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/
+
+/** Search by words and by meaning: BM25, and the vectors of a small language model in a thread of its own. */
+export default definePlugin({
+  name: 'search-hnsw',
+  slot: 'search',
+  setup ({ config, scope, log, data_dir, cache, health }): Search {
+    const { model, preload, allow_download } = config.search
+    if (model === 'none') return new HybridSearch(undefined)
+    let told: string | undefined
+    const embedder = new Embedder({
+      model: place(model), models_dir: join(data_dir, 'models'), allow_download, threads: threads(), cache, log,
+      onChange () {
+        search.changed()
+        if (embedder.reason === told) return
+        told = embedder.reason
+        if (told === undefined) health.recover()
+        else health.degrade(told)
+      }
+    })
+    scope.defer(() => embedder.close())
+    const search = new HybridSearch(embedder)
+    if (preload) embedder.start()
+    return search
+  }
+})
+
+/** The absolute path of a model's folder, or its name on the hub. */
+function place (model: string): string {
+  if (model === '') return bundled
+  if (model.startsWith('~/')) return join(homedir(), model.slice(2))
+  return isAbsolute(model) || !hubName.test(model) ? resolve(model) : model
+}
+
+/** Half of the cores, and no more than one text makes use of: the rest answers meanwhile. */
+function threads (): number {
+  return Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
+}

@@ -1,0 +1,147 @@
+/**
+ * The entry of the thread that holds the model and the vectors. It does one thing at a time, in small steps: a query
+ * goes before the embedding of tools, and waits for one text of those at most.
+ */
+import { createHash } from 'node:crypto'
+import { parentPort, workerData } from 'node:worker_threads'
+import { loadGraphs } from './graph.ts'
+import { Model } from './model.ts'
+import type { FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
+import { Vectors, type MakeGraph } from './vectors.ts'
+
+/** Keys that are looked up in the cache at once. */
+const readMax = 250
+/** New vectors that are given to the cache at once. */
+const writeMax = 50
+
+const port = parentPort
+if (port === null) throw new Error('this file is the entry of a thread')
+const data = workerData as ThreadData // made by embedder.ts
+type Of<Type extends ToThread['type']> = Extract<ToThread, { type: Type }>
+const post = (message: FromThread): void => { port.postMessage(message) }
+const tell = ({ progress }: Vectors): void => { post({ type: 'progress', generation, ...progress }) }
+
+const queries = new Map<number, QueryMessage>()
+let wake: () => void = () => {}
+let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
+let index: Of<'index'> | undefined
+let generation = 0
+let ending = false
+port.on('message', (message: ToThread) => {
+  switch (message.type) {
+    case 'index': index = message; break
+    case 'query': queries.set(message.id, message); break
+    case 'forget': queries.delete(message.id); break
+    case 'cached': cached(message.values); break
+    case 'end':
+      ending = true
+      cached([])
+      break
+  }
+  wake()
+})
+
+try {
+  const model = await Model.load(data)
+  const { makeGraph, reason } = await graphs()
+  post({ type: 'ready', model: model.id, dimensions: model.dimensions, ...(reason !== undefined && { exact: reason }) })
+  await serve(model, new Vectors(model.dimensions, makeGraph))
+} catch (error) {
+  post({ type: 'failed', reason: messageOf(error) })
+}
+port.close()
+
+/** Makes indexes of the nearest, or the reason why there can be none. */
+async function graphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }> {
+  try {
+    return { makeGraph: await loadGraphs() }
+  } catch (error) {
+    return { reason: messageOf(error) }
+  }
+}
+
+async function serve (model: Model, vectors: Vectors): Promise<void> {
+  let work = build(model, vectors)
+  while (!ending) {
+    if (index !== undefined) {
+      // Messages come in order: the queries behind this one are about these tools.
+      vectors.replace(index.texts)
+      generation = index.generation
+      index = undefined
+      work = build(model, vectors)
+    }
+    const [query] = queries.values()
+    if (query !== undefined) {
+      queries.delete(query.id)
+      await answer(query, model, vectors)
+    } else if ((await work.next()).done === true) {
+      if (queries.size === 0 && index === undefined && !ending) await new Promise<void>(resolve => { wake = resolve })
+      continue
+    }
+    await new Promise(resolve => { setImmediate(resolve) }) // lets messages in
+  }
+}
+
+async function answer ({ id, text, nearest, also, among }: QueryMessage, model: Model, vectors: Vectors): Promise<void> {
+  try {
+    if (!model.knows(text)) return post({ type: 'found', id, found: { tools: new Uint32Array(0), cosines: new Float32Array(0), mean: 0, deviation: 1 } })
+    const { whole, parts } = await model.embed(text, true)
+    post({ type: 'found', id, found: vectors.find(whole, parts, nearest, also, among) })
+  } catch (error) {
+    post({ type: 'error', id, reason: messageOf(error) })
+  }
+}
+
+/** Brings in the vectors that are missing, first those that the cache has, a small step at a time. */
+async function * build (model: Model, vectors: Vectors): AsyncGenerator<undefined, undefined> {
+  const waiting = [...vectors.waiting]
+  const missing: string[] = []
+  for (let i = 0; i < waiting.length; i += readMax) {
+    const some = waiting.slice(i, i + readMax)
+    for (const [j, vector] of (await readCache(some.map(text => keyOf(model, text)))).entries()) {
+      const text = some[j] ?? ''
+      if (vector?.length === model.dimensions && vector.every(Number.isFinite)) vectors.add(text, vector)
+      else missing.push(text)
+    }
+    tell(vectors)
+    yield
+  }
+  let made: [string, Uint8Array][] = []
+  for (const text of missing) {
+    const { whole } = await model.embed(text)
+    vectors.add(text, whole)
+    made.push([keyOf(model, text), new Uint8Array(whole.buffer.slice(0))])
+    vectors.grow()
+    if (made.length === writeMax) {
+      post({ type: 'write', entries: made })
+      made = []
+      tell(vectors)
+    }
+    yield
+  }
+  if (made.length > 0) post({ type: 'write', entries: made })
+  tell(vectors)
+  while (vectors.grow()) yield
+  return undefined
+}
+
+function keyOf (model: Model, text: string): string {
+  return `vector ${model.id} ${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+}
+
+function messageOf (error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+let reads = 0
+/** What the main thread's cache has of these keys. */
+async function readCache (keys: readonly string[]): Promise<(Float32Array | undefined)[]> {
+  const values = await new Promise<readonly (Uint8Array | undefined)[]>(resolve => {
+    cached = resolve
+    post({ type: 'read', id: ++reads, keys })
+  })
+  return keys.map((_, i) => {
+    const value = values[i]
+    return value === undefined || value.length % 4 !== 0 ? undefined : new Float32Array(value.slice().buffer)
+  })
+}
