@@ -34,6 +34,9 @@ function named (loaded: LoadedSkills, name: string): SkillDefinition {
   return skill
 }
 
+/** A package that is nowhere. */
+const absent = 'not-installed'
+
 const errorOf = (loaded: LoadedSkills, name: string): string | undefined => loaded.quarantined.find(skill => skill.name === name)?.error
 
 /** A source that can load more than once, and its data directory. */
@@ -80,7 +83,7 @@ t.test('script skills: JavaScript in each kind of package, and TypeScript with i
     'asset/lib/word.txt': 'word',
     'asset/node_modules/pad/package.json': '{"name": "pad", "type": "module", "exports": "./index.js"}',
     'asset/node_modules/pad/index.js': 'export const pad = text => `${text} from ${new URL(".", import.meta.url).pathname.split("/").at(-2)}`',
-    'lazy/skill.js': 'export default { description: "L", tools: { go: { description: "Go", async run () { return await import("not-installed").catch(() => "none") } } } }',
+    'lazy/skill.js': 'export default { description: "L", tools: { go: { description: "Go", async run () { return await import("' + absent + '").catch(() => "none") } } } }',
     'placed/skill.js': 'module.exports = { description: "P", tools: { go: { description: "Go", run: () => require("./lib/place.js") } } }',
     'placed/lib/place.js': 'module.exports = require("node:path").basename(__dirname)',
     'package.json': '{}', // without it, the project's own would say how to read what follows
