@@ -1,72 +1,64 @@
-/**
- * How near does running a tool over HTTP come to a server that only reads and validates the request?
- * `node dist/bench/execute.bench.js [--seconds 4] [--rounds 3] [--connections 64] [--json FILE]`
- *
- * Three servers run at once, each in its own process: raw uWebSockets.js, and Skillet in both durabilities. Each round
- * loads each in turn, so that what else the machine does falls on all alike. Reported: the median of the rounds.
- */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { makeHome, startServer } from '../test/support/program.ts'
+// How near does running a tool over HTTP come to a server that only reads and validates the request, and how far beyond one
+// that is written with the libraries at hand?
+import { benchmark, roundsOf, type Goal, type Row } from './lib/benchmark.ts'
 import { load, requestOf, type Load } from './lib/load.ts'
-import { median, rounded, save } from './lib/report.ts'
+import { trivial, withServers, type Server } from './lib/servers.ts'
+import { interleaved, median, ratios } from './lib/statistics.ts'
 
-const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '4' }, rounds: { type: 'string', default: '3' }, connections: { type: 'string', default: '64' }, json: { type: 'string' } }
+const request = requestOf('POST', '/api/execute', trivial)
+const raw = 'raw uWebSockets.js POST'
+
+export default benchmark({
+  question: 'How near does POST /api/execute of a trivial script tool come to a server that only validates, and how far beyond Fastify + Piscina + better-sqlite3?',
+  limit_s: 300,
+  run: options => withServers(async servers => {
+    const { rounds, seconds } = roundsOf(options)
+    const deferred = await servers.skillet(['--storage-durability', 'deferred'])
+    const committed = await servers.skillet()
+    const bare = await servers.raw()
+    const normal = await servers.fastify('NORMAL')
+    const full = await servers.fastify('FULL')
+    const at = (server: Server, connections: number) => () => load(server.port, request, connections, seconds)
+    const few = await interleaved<string, Load>({
+      raw: at(bare, 64), deferred: at(deferred, 64), committed: at(committed, 64),
+      ...(normal !== undefined && { normal: at(normal, 64) }), ...(full !== undefined && { full: at(full, 64) })
+    }, rounds)
+    const many = await interleaved<string, Load>({ raw: at(bare, 256), deferred: at(deferred, 256), committed: at(committed, 256) }, rounds)
+
+    const row = (samples: Record<string, Load[]>, connections: number, subject: string, peer: string, against: string, goal: Goal): Row[] => {
+      const [own, others] = [samples[subject], samples[peer]]
+      if (own === undefined || others === undefined) return []
+      return [{
+        what: `POST /api/execute, ${subject}, ${connections} connections`, against, unit: '×', goal,
+        values: ratios(own.map(rate), others.map(rate)),
+        details: {
+          requests_per_second: median(own.map(rate)), median_ms: median(own.map(one => one.median_ms)), p99_ms: median(own.map(one => one.p99_ms)),
+          peer_requests_per_second: median(others.map(rate)), peer_p99_ms: median(others.map(one => one.p99_ms))
+        }
+      }]
+    }
+    const bars = [
+      { label: `${raw}, 64`, loads: few['raw'] }, { label: 'execute, deferred, 64', loads: few['deferred'] }, { label: 'execute, committed, 64', loads: few['committed'] },
+      { label: 'Fastify, synchronous=NORMAL, 64', loads: few['normal'] }, { label: 'Fastify, synchronous=FULL, 64', loads: few['full'] },
+      { label: `${raw}, 256`, loads: many['raw'] }, { label: 'execute, deferred, 256', loads: many['deferred'] }, { label: 'execute, committed, 256', loads: many['committed'] }
+    ]
+    return {
+      rows: [
+        ...row(few, 64, 'deferred', 'raw', raw, { at_least: 0.55 }),
+        ...row(many, 256, 'deferred', 'raw', raw, { at_least: 0.65 }),
+        ...row(few, 64, 'deferred', 'normal', 'Fastify + Piscina + better-sqlite3, synchronous=NORMAL', { at_least: 6 }),
+        ...row(many, 256, 'committed', 'raw', raw, { at_least: 0.55 }),
+        ...row(few, 64, 'committed', 'raw', raw, { at_least: 0.35 }),
+        ...row(few, 64, 'committed', 'full', 'Fastify + Piscina + better-sqlite3, synchronous=FULL', { at_least: 25 })
+      ],
+      plots: [{
+        kind: 'bars', name: 'execute', title: 'POST /api/execute of a trivial script tool, by connections', unit: 'requests/s',
+        bars: bars.flatMap(({ label, loads }) => loads === undefined ? [] : [{ label, value: median(loads.map(rate)), low: Math.min(...loads.map(rate)), high: Math.max(...loads.map(rate)) }])
+      }]
+    }
+  })
 })
-const seconds = Number(values.seconds)
-const rounds = Number(values.rounds)
-const connections = Number(values.connections)
 
-const skill = "export default { description: 'Trivial', tools: { echo: { description: 'Echo', parameters: { text: { type: 'string', description: 'A text', required: true } }, run: ({ text }) => text } } }"
-const skills = await mkdtemp(join(tmpdir(), 'skillet-bench-'))
-await mkdir(join(skills, 'trivial'))
-await writeFile(join(skills, 'trivial', 'skill.mjs'), skill)
-
-const raw = spawn(process.execPath, [fileURLToPath(new URL('./lib/raw-server.js', import.meta.url))], { stdio: ['ignore', 'pipe', 'inherit'] })
-const [line] = await once(raw.stdout, 'data') as [Buffer]
-const homes = [await makeHome(), await makeHome()] as const
-const [committed, deferred] = await Promise.all([
-  startServer(homes[0], ['--skills', skills, '--log-level', 'error']),
-  startServer(homes[1], ['--skills', skills, '--log-level', 'error', '--storage-durability', 'deferred'])
-])
-const portOf = (url: string): number => Number(new URL(url).port)
-
-const execute = requestOf('POST', '/api/execute', { skill_name: 'trivial', tool_name: 'echo', parameters: { text: 'hello' } })
-const health = requestOf('GET', '/api/health')
-const cases = [
-  { name: 'raw POST', port: Number(line.toString()), request: execute, against: 'raw POST' },
-  { name: 'execute, deferred', port: portOf(deferred.url), request: execute, against: 'raw POST' },
-  { name: 'execute, committed', port: portOf(committed.url), request: execute, against: 'raw POST' },
-  { name: 'raw GET', port: Number(line.toString()), request: health, against: 'raw GET' },
-  { name: 'GET /api/health', port: portOf(committed.url), request: health, against: 'raw GET' }
-]
-const seen = new Map<string, Load[]>(cases.map(({ name }) => [name, []]))
-try {
-  for (const { port, request } of cases) await load(port, request, connections, 1) // warm up
-  for (let round = 0; round < rounds; round++) for (const { name, port, request } of cases) seen.get(name)?.push(await load(port, request, connections, seconds))
-} finally {
-  raw.kill()
-  await Promise.all([committed.stop(), deferred.stop()])
-  await Promise.all([...homes.map(home => home.remove()), rm(skills, { recursive: true })])
+function rate ({ requests_per_second }: Load): number {
+  return requests_per_second
 }
-
-const rows = cases.map(({ name, against }) => {
-  const loads = seen.get(name) ?? []
-  const ratios = loads.map(({ requests_per_second }, i) => requests_per_second / (seen.get(against)?.[i]?.requests_per_second ?? Number.NaN))
-  return {
-    question: name,
-    requests_per_second: Math.round(median(loads.map(one => one.requests_per_second))),
-    ratio_to_raw: rounded(median(ratios), 3),
-    median_ms: rounded(median(loads.map(one => one.median_ms))),
-    p99_ms: rounded(median(loads.map(one => one.p99_ms))),
-    failed: loads.reduce((sum, one) => sum + one.failed, 0)
-  }
-})
-console.table(rows)
-await save(values.json, 'execute', { seconds, rounds, connections, rows })

@@ -1,107 +1,56 @@
-/**
- * Does a page of the history cost the same however long the history is, and however deep the page?
- * `node dist/bench/history-pages.bench.js [--sizes 1000,100000] [--rounds 200] [--json FILE]`
- *
- * The histories are open at once and each round times every question on each, in turn, so that what else the
- * machine does falls on all alike. Reported: the median time, and its ratio to the smallest history's first page.
- */
-import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import type { ExecutionQuery, Storage } from '../kernel/index.ts'
+// Does a page of the history cost the same however long the history is, and however deep the page?
 import lmdb from '../plugins/storage-lmdb/index.ts'
 import { makeStored } from '../test/support/executions.ts'
 import { openPlugin } from '../test/support/open-plugin.ts'
-import { median, rounded, save } from './lib/report.ts'
+import type { Home } from '../test/support/program.ts'
+import { benchmark, roundsOf, type Row } from './lib/benchmark.ts'
+import { load, requestOf, type Load } from './lib/load.ts'
+import { withServers } from './lib/servers.ts'
+import { interleaved, median, ratios } from './lib/statistics.ts'
 
-const { values } = parseArgs({
-  options: { sizes: { type: 'string', default: '1000,100000' }, rounds: { type: 'string', default: '200' }, json: { type: 'string' } }
-})
-const sizes = values.sizes.split(',').map(Number)
-const rounds = Number(values.rounds)
-const perCommit = 64
-/** A filtered question looks through up to all of the history, so it gets fewer rounds. */
-const filteredEvery = 10
+const perCommit = 2_000
+const small = 1_000
 
-interface Question { name: string, query: ExecutionQuery, every: number }
-interface Row { executions: number, question: string, median_us: number, ratio: number }
-interface Fill { executions: number, cpu_us: number, wall_us: number, commit_median_ms: number, commit_p99_ms: number }
-
-function questions (size: number): Question[] {
-  const page = (name: string, query: Partial<ExecutionQuery>, every = 1): Question => ({ name, query: { limit: 50, offset: 0, ...query }, every })
-  return [
-    page('first page', {}),
-    page('middle page', { offset: Math.floor(size / 2) }),
-    page('deepest page', { offset: size - 50 }),
-    page('total', { limit: 1 }),
-    page('filtered page, common', { skill_name: 'skill-3' }, filteredEvery),
-    page('filtered page, rare', { status: 'timeout' }, filteredEvery),
-    page('filtered page, none', { skill_name: 'absent', status: 'failed' }, filteredEvery)
-  ]
-}
-
-/** Fills a history by commits of 64, and measures what one execution costs: CPU of the main thread, and time. */
-async function fill (storage: Storage, size: number): Promise<Fill> {
-  const commits_ms: number[] = []
-  let cpu_us = 0
-  const began_ms = performance.now()
-  for (let done = 0; done < size; done += perCommit) {
-    // Made before the clock starts: an execution's own cost is not storage's.
-    const batch = Array.from({ length: Math.min(perCommit, size - done) }, (_, i) => makeStored({
-      skill_name: `skill-${i % 10}`, tool_name: `tool-${i % 3}`, status: (done + i) % 1_000 === 0 ? 'timeout' : 'success'
-    }))
-    const before_ms = performance.now()
-    const before_us = mainThread_us()
-    for (const stored of batch) storage.save(stored)
-    await storage.commit()
-    cpu_us += mainThread_us() - before_us
-    commits_ms.push(performance.now() - before_ms)
-  }
-  return {
-    executions: size,
-    cpu_us: rounded(cpu_us / size),
-    wall_us: rounded((performance.now() - began_ms) * 1000 / size),
-    commit_median_ms: rounded(median(commits_ms)),
-    commit_p99_ms: rounded(commits_ms.toSorted((a, b) => a - b)[Math.floor(commits_ms.length * 0.99)] ?? Number.NaN)
-  }
-}
-
-/** CPU time of the main thread alone, without lmdb's write thread, where the system tells it; else of the process. */
-function mainThread_us (): number {
-  try {
-    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1000
-  } catch {
-    const { user, system } = process.cpuUsage()
-    return user + system
-  }
-}
-
-const opened = []
-const fills: Fill[] = []
-for (const size of sizes) {
-  const { service, close } = await openPlugin(lmdb, { config: { storage: { history_executions_max: size } } })
-  opened.push({ size, service, close, times: questions(size).map(question => ({ ...question, us: [] as number[] })) })
-  fills.push(await fill(service, size))
-}
-
-for (let round = 0; round < rounds; round++) {
-  for (const { service, times } of opened) {
-    for (const { query, every, us } of times) {
-      if (round % every !== 0) continue
-      const before_ms = performance.now()
-      await service.list(query)
-      us.push((performance.now() - before_ms) * 1000)
+export default benchmark({
+  question: 'Does GET /api/executions?limit=50 cost the same with 1,000,000 executions in the history, on the first page and the deepest?',
+  limit_s: 420,
+  run: options => withServers(async servers => {
+    const { rounds, seconds } = roundsOf(options)
+    const large = options.quick ? 50_000 : 1_000_000
+    const filled = async (size: number): Promise<number> => (await servers.skillet([], {}, home => fill(home, size))).port
+    const [short, long] = [await filled(small), await filled(large)]
+    const page = (port: number, query: string) => () => load(port, requestOf('GET', `/api/executions?limit=50${query}`), 64, seconds)
+    const samples = await interleaved({
+      small: page(short, ''), first: page(long, ''), middle: page(long, `&offset=${large / 2}`), deepest: page(long, `&offset=${large - 50}`)
+    }, rounds)
+    const time_ms = (loads: Load[]): number[] => loads.map(one => 1000 / one.requests_per_second)
+    const row = (name: string, loads: Load[], goal?: Row['goal']): Row => ({
+      what: `GET /api/executions?limit=50 of ${large.toLocaleString('en-US')}, ${name} page`, against: `of ${small.toLocaleString('en-US')}, first page`, unit: '×',
+      values: ratios(time_ms(loads), time_ms(samples.small)), ...(goal !== undefined && { goal }),
+      details: { page_ms: median(time_ms(loads)), peer_page_ms: median(time_ms(samples.small)) }
+    })
+    return {
+      rows: [row('first', samples.first, { at_most: 1.5 }), row('middle', samples.middle), row('deepest', samples.deepest, { at_most: 1.5 })],
+      plots: [{
+        kind: 'bars', name: 'history-pages', title: `Time of a page of 50, of ${large.toLocaleString('en-US')} executions`, unit: 'ms',
+        bars: [[`first page of ${small.toLocaleString('en-US')}`, samples.small], ['first page', samples.first], ['middle page', samples.middle], ['deepest page', samples.deepest]].map(([label, loads]) =>
+          ({ label: String(label), value: median(time_ms(loads as Load[])) }))
+      }]
     }
+  })
+})
+
+/** Fills the history in a server's data directory before it starts. */
+async function fill (home: Home, size: number): Promise<void> {
+  const { service: storage, close } = await openPlugin(lmdb, { data_dir: home.data_dir })
+  try {
+    for (let done = 0; done < size; done += perCommit) {
+      for (let i = 0; i < Math.min(perCommit, size - done); i++) {
+        storage.save(makeStored({ skill_name: `skill-${i % 10}`, tool_name: `tool-${i % 3}`, status: (done + i) % 1_000 === 0 ? 'timeout' : 'success' }))
+      }
+      await storage.commit()
+    }
+  } finally {
+    await close()
   }
 }
-
-const base_us = median(opened[0]?.times[0]?.us ?? [])
-const rows = opened.flatMap(({ size, times }): Row[] => times.map(({ name, us }) => {
-  const median_us = median(us)
-  return { executions: size, question: name, median_us: rounded(median_us), ratio: rounded(median_us / base_us) }
-}))
-console.log(`Pages of 50; median of ${rounds} rounds (filtered: ${Math.ceil(rounds / filteredEvery)}); ratio to the first page of ${sizes[0]}`)
-console.table(rows)
-console.log(`Filling by ${perCommit} executions a commit, per execution: CPU of the main thread, and wall clock; and the time of a commit`)
-console.table(fills)
-await save(values.json, 'history-pages', { rounds, per_commit: perCommit, pages: rows, fills })
-for (const { close } of opened) await close()

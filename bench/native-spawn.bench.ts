@@ -1,86 +1,112 @@
-// How fast are commands started, and what does it cost the server? `true` through the native executor's helper, beside
-// child_process.spawn in the same process, with the same concurrency, in interleaved rounds.
-// Usage: node dist/bench/native-spawn.bench.js [--json FILE] [--ballast-mib N]: memory that the server holds besides.
+// How near does running a command come to the most the system can do, and what does it cost the server?
+// `true`, over HTTP and through the executor alone, beside posix_spawn and wait in a C loop on all cores.
 import { spawn } from 'node:child_process'
-import { performance } from 'node:perf_hooks'
-import { parseArgs } from 'node:util'
-import { completeConfig, parseCommand, processesOf, Scope, silentLogger, type Task, type TaskObserver } from '../kernel/index.ts'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { Scope } from '../kernel/index.ts'
 import native from '../plugins/executor-native/index.ts'
-import { median, save } from './lib/report.ts'
+import { commandCall, runCall } from '../test/support/native.ts'
+import { openPlugin } from '../test/support/open-plugin.ts'
+import { benchmark, roundsOf, type Row } from './lib/benchmark.ts'
+import { load, requestOf } from './lib/load.ts'
+import { compiled } from './lib/native.ts'
+import { mainThread_us } from './lib/processes.ts'
+import { withServers, type Server } from './lib/servers.ts'
+import { interleaved, median, ratios } from './lib/statistics.ts'
 
-const rounds = 5
-const runsPerRound = 400
+const request = requestOf('POST', '/api/execute', { skill_name: 'command', tool_name: 'true', parameters: {} })
+const concurrency = 4 * availableParallelism()
 
-const { values } = parseArgs({ options: { json: { type: 'string' }, 'ballast-mib': { type: 'string', default: '0' } } })
-const ballast = Buffer.alloc(Number(values['ballast-mib']) * 1_048_576, 1)
+/** Runs a second, and the CPU of the server's main thread for each, in µs. */
+interface Sample { rate: number, main_us: number }
 
-const config = completeConfig({})
-const concurrency = processesOf(config)
-const scope = new Scope()
-const executor = await native.setup({
-  config, scope, log: silentLogger, signal: new AbortController().signal, data_dir: '/', health: { degrade () {}, recover () {} }
-}, { helpers: 1 })
-
-const tool = { name: 'true', description: 'Does nothing', parameters: [], input_schema: {}, secrets: [], command: parseCommand({ command: ['true'] }, []) }
-const skill = {
-  name: 'bench', description: 'Bench', runtime: 'native', permissions: { network: false, write: [], env: [], secrets: [] }, directory: '/', revision: '1', trusted: true, tools: [tool]
-}
-const task: Task = { execution_id: 'bench', skill, tool, parameters: {}, timeout_ms: 60_000, config: {} }
-const observer: TaskObserver = { started () {}, progress () {}, log () {} }
-
-const ways = {
-  async helper (): Promise<void> {
-    const { status } = await executor.run(task, observer, new AbortController().signal)
-    if (status !== 'success') throw new Error(`true ended as ${status}`)
-  },
-  async direct (): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const child = spawn('true', [], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-      child.stdout.resume()
-      child.stderr.resume()
-      child.on('error', reject).on('close', code => { if (code === 0) resolve(); else reject(new Error(`true exited with ${code}`)) })
+export default benchmark({
+  question: 'How near does running the command `true` come to posix_spawn and wait in a C loop on all cores?',
+  limit_s: 180,
+  run: options => withServers(async servers => {
+    const { rounds, seconds } = roundsOf(options)
+    const loop = compiled('bench/peers/spawn-loop.c')
+    if (loop === undefined) throw new Error('there is no C compiler')
+    const quick = await servers.skillet(['--storage-durability', 'deferred'])
+    const slow = await servers.skillet(['--storage-durability', 'deferred'], {}, home => {
+      // Looked for in the directory the server is started in.
+      return writeFile(join(home.folder, 'skillet.toml'), '[plugin.executor-native]\nhelper = "node"\n')
     })
-  }
+    const run = await openExecutor(servers.scope)
+    const samples = await interleaved<string, Sample>({
+      c: () => spawnLoop(loop, seconds),
+      http: () => overHttp(quick, seconds),
+      node: () => overHttp(slow, seconds),
+      executor: () => alone(run, seconds),
+      spawn: () => alone(nodeSpawn, seconds)
+    }, rounds)
+    const rates = (name: string): number[] => samples[name]?.map(one => one.rate) ?? []
+    const row = (what: string, name: string, goal?: Row['goal']): Row => ({
+      what, against: 'posix_spawn and wait in C on all cores', unit: '×', values: ratios(rates(name), rates('c')), ...(goal !== undefined && { goal }),
+      details: { runs_per_second: median(rates(name)), main_thread_us: median(samples[name]?.map(one => one.main_us) ?? []), peer_runs_per_second: median(rates('c')) }
+    })
+    return {
+      rows: [
+        row('POST /api/execute of `true`', 'http', { at_least: 0.6 }),
+        row('POST /api/execute of `true`, without the C helper', 'node', { at_least: 0.33 }),
+        row('`true` through the executor alone', 'executor'),
+        row('`true` by child_process.spawn', 'spawn')
+      ],
+      plots: [{
+        kind: 'bars', name: 'native-spawn', title: 'Runs of the command `true`', unit: 'runs/s',
+        bars: [['posix_spawn in C, all cores', 'c'], ['POST /api/execute', 'http'], ['the same, without the C helper', 'node'], ['the executor alone', 'executor'], ['child_process.spawn', 'spawn']].map(([label = '', name = '']) =>
+          ({ label, value: median(rates(name)), low: Math.min(...rates(name)), high: Math.max(...rates(name)) }))
+      }]
+    }
+  })
+})
+
+async function spawnLoop (program: string, seconds: number): Promise<Sample> {
+  const child = spawn(program, [`${availableParallelism()}`, `${seconds}`, 'true'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
+  const text = (await child.stdout.setEncoding('utf8').toArray()).join('')
+  await closed
+  if (child.exitCode !== 0) throw new Error(`the loop ended with ${child.exitCode ?? child.signalCode}`)
+  const { runs, seconds: took_s } = JSON.parse(text) as { runs: number, seconds: number }
+  return { rate: runs / took_s, main_us: 0 }
 }
-type Way = keyof typeof ways
 
-interface Round { runs_per_second: number, cpu_us_per_run: number, blocked_share: number }
+async function overHttp ({ port, pid }: Server, seconds: number): Promise<Sample> {
+  const before = mainThread_us(pid)
+  const { requests, requests_per_second } = await load(port, request, 64, seconds)
+  return { rate: requests_per_second, main_us: (mainThread_us(pid) - before) / requests }
+}
 
-async function round (way: Way): Promise<Round> {
-  const before = process.cpuUsage()
-  const loop = performance.eventLoopUtilization()
+/** As many at once as the executor runs by default. */
+async function alone (run: () => Promise<void>, seconds: number): Promise<Sample> {
+  const before = mainThread_us(process.pid)
   const began = performance.now()
-  let left = runsPerRound
-  await Promise.all(Array.from({ length: concurrency }, async () => { while (left-- > 0) await ways[way]() }))
-  const wall_ms = performance.now() - began
-  const { user, system } = process.cpuUsage(before)
-  return {
-    runs_per_second: runsPerRound / wall_ms * 1000,
-    cpu_us_per_run: (user + system) / runsPerRound,
-    blocked_share: performance.eventLoopUtilization(loop).utilization
+  let runs = 0
+  await Promise.all(Array.from({ length: concurrency }, async () => {
+    while (performance.now() - began < seconds * 1000) {
+      await run()
+      runs++
+    }
+  }))
+  return { rate: runs / (performance.now() - began) * 1000, main_us: (mainThread_us(process.pid) - before) / runs }
+}
+
+async function openExecutor (scope: Scope): Promise<() => Promise<void>> {
+  const { service: executor, close } = await openPlugin(native)
+  scope.defer(close)
+  const call = commandCall(['true'])
+  return async () => {
+    const { status } = await runCall(executor, call)
+    if (status !== 'success') throw new Error(`true ended as ${status}`)
   }
 }
 
-const medianOf = (all: Round[]): Round => ({
-  runs_per_second: median(all.map(round => round.runs_per_second)),
-  cpu_us_per_run: median(all.map(round => round.cpu_us_per_run)),
-  blocked_share: median(all.map(round => round.blocked_share))
-})
-
-const measured: Record<Way, Round[]> = { helper: [], direct: [] }
-for (const way of ['helper', 'direct'] as const) await round(way) // warm up; starts the helper
-for (let i = 0; i < rounds; i++) for (const way of ['helper', 'direct'] as const) measured[way].push(await round(way))
-await scope.close()
-
-const result = { helper: medianOf(measured.helper), direct: medianOf(measured.direct) }
-const ratio = result.helper.runs_per_second / result.direct.runs_per_second
-console.table({
-  'through the helper': row(result.helper),
-  'child_process.spawn': row(result.direct)
-})
-console.log(`helper / spawn: ${ratio.toFixed(2)} × the runs a second, ${(result.helper.cpu_us_per_run / result.direct.cpu_us_per_run).toFixed(3)} × the server's CPU (medians of ${rounds} rounds of ${runsPerRound} at concurrency ${concurrency}, the server holding ${ballast.length / 1_048_576} MiB besides)`)
-await save(values.json, 'native-spawn', { rounds, runsPerRound, concurrency, ballast_bytes: ballast.length, ratio, result, measured })
-
-function row ({ runs_per_second, cpu_us_per_run, blocked_share }: Round): Record<string, string> {
-  return { 'runs/s': runs_per_second.toFixed(0), 'server CPU, µs/run': cpu_us_per_run.toFixed(0), 'server\'s event loop busy': `${(100 * blocked_share).toFixed(0)} %` }
+async function nodeSpawn (): Promise<void> {
+  const child = spawn('true', [], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.resume()
+  child.stderr.resume()
+  const [code] = await once(child, 'close') as [number | null]
+  if (code !== 0) throw new Error(`true ended with ${code}`)
 }

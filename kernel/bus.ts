@@ -36,6 +36,11 @@ export class Bus {
     return () => { listeners.delete(listener) }
   }
 
+  /** Whether somebody listens to a topic, so that what nobody would hear need not be gathered. */
+  has (topic: keyof Events): boolean {
+    return (this.#listeners.get(topic)?.size ?? 0) > 0
+  }
+
   emit<T extends keyof Events> (topic: T, event: Events[T]): void {
     const listeners = this.#listeners.get(topic) as Set<Listener<Events[T]>> | undefined
     if (listeners === undefined) return

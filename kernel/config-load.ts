@@ -6,6 +6,8 @@ import { IsObject, type TObject } from 'typebox'
 import { coerceText } from './coerce.ts'
 import { Config } from './config.ts'
 import { messageOf } from './errors.ts'
+import { isAbsent } from './file.ts'
+import { isObject } from './json.ts'
 import { didYouMean } from './nearest.ts'
 import type { JsonObject } from './schemas.ts'
 import { compileCheck } from './validation.ts'
@@ -120,7 +122,7 @@ function isThere (path: string): boolean {
     readFileSync(path)
     return true
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+    return !isAbsent(error)
   }
 }
 
@@ -186,10 +188,6 @@ function merge (into: JsonObject, from: JsonObject, addLists: boolean): void {
     else if (addLists && Array.isArray(value) && Array.isArray(present)) into[key] = [...present, ...value]
     else into[key] = value
   }
-}
-
-function isObject (value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function freeze<T> (value: T): T {

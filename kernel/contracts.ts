@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox'
 import type { LogLevel } from './bus.ts'
+import type { CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
@@ -57,9 +58,13 @@ export const filteredTotalMax = 10_000
  */
 export interface Storage {
   /**
+   * Asked before an execution begins to be: whoever may go on is never refused by `save`.
+   * @throws SkilletError OVERLOADED when too much is waiting for a commit
+   */
+  admit (): void
+  /**
    * Takes the newest state of an execution and sees to it that a commit follows soon. Cheap and synchronous. The
    * object may be read as late as that commit: who changes it saves it again.
-   * @throws SkilletError OVERLOADED when too much is waiting for a commit, and only for an execution new to it
    */
   save (stored: StoredExecution): void
   /** Resolves when everything saved before this call is committed to disk; callers share a commit. Rejects when that commit failed. */
@@ -134,7 +139,7 @@ export interface Search {
   /** Replaces what can be found. Resolves when that can be found by some method; better ones may follow. */
   index (skills: readonly SkillDefinition[]): Promise<void>
   search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer>
-  /** How far it is. Synchronous and cheap. */
+  /** How far it is. Synchronous and cheap; the same object until it changes. */
   state? (): SearchState
 }
 
@@ -157,8 +162,11 @@ export interface Task {
 
 /** How an executor tells what happens in a run. */
 export interface TaskObserver {
-  /** The tool begins to run now, in this isolation. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed` without it. */
-  started (isolation: Isolation): void
+  /**
+   * The tool begins to run now, in this isolation; or it began `ago_ms` milliseconds ago (default 0), where that is told
+   * late. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed` without it.
+   */
+  started (isolation: Isolation, ago_ms?: number): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
 }
@@ -187,7 +195,9 @@ export interface Executor {
    * then `cancelled`. Rejects only for a fault of the executor's own, never for one of the tool's; with OVERLOADED
    * once it is closed. Whatever the tool does, no other run is harmed and nothing runs twice.
    */
-  run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome>
+  run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome>
+  /** Resolves when what runs its tools answers, or is busy with as many as it may run; rejects when it does not. One call at a time. */
+  probe? (): Promise<void>
 }
 
 // ---------------------------------------------------------------- skill sources

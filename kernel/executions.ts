@@ -1,16 +1,20 @@
-import type { Bus } from './bus.ts'
+import type { Bus, LogLevel } from './bus.ts'
+import { Canceller, type CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
-import type { Executor, Outcome, Storage, StoredExecution, TaskObserver } from './contracts.ts'
+import type { Executor, Outcome, Storage, StoredExecution, Task, TaskObserver } from './contracts.ts'
 import { ERRORS, isErrorCode, messageOf, SkilletError, type ErrorCode } from './errors.ts'
 import type { ExecutionEvent } from './execution.machine.ts'
 import { newExecutionId } from './id.ts'
+import { List, type Listed } from './list.ts'
 import type { Logger } from './log.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 import { isAlive, thisProcess } from './owner.ts'
 import { createRedactor, secretMark, type Redactor } from './redact.ts'
-import type { Execution, JsonObject } from './schemas.ts'
+import type { Execution, Isolation, JsonObject } from './schemas.ts'
 import type { Secrets } from './secrets.ts'
-import { createExecutionActor, isFinal, nextStatus, type ExecutionActor } from './transitions.ts'
+import { isoTime } from './time.ts'
+import { isFinal, nextStatus } from './transitions.ts'
+import { within } from './within.ts'
 
 /** A call that was validated and may run. */
 export interface Job {
@@ -26,19 +30,54 @@ export interface Job {
 /** Why a run is ended from outside. */
 type Ending = 'cancel' | 'interrupt'
 
-/** An execution that has not ended, in this process. */
-interface Live {
+/** An execution that has not ended, in this process; and what its executor tells of it. */
+class Live implements TaskObserver, Listed<Live> {
   readonly execution: Execution
-  readonly actor: ExecutionActor
-  readonly abort: AbortController
+  readonly job: Job
+  readonly abort = new Canceller()
   /** What the skill is given; undefined where it declares nothing. */
   readonly secrets: GivenSecrets | undefined
   /** For everything that is kept or sent of it; undefined where there is no secret. */
   readonly redactor: Redactor | undefined
   readonly ended: Promise<Execution>
-  ending: Ending
+  /** performance.now() when it was accepted. */
+  readonly accepted_ms = performance.now()
+  ending: Ending = 'cancel'
   /** performance.now() at its start, once it runs. */
   began_ms: number | undefined
+  list: object | undefined
+  previous: Live | undefined
+  next: Live | undefined
+  end!: (execution: Execution) => void
+  fault!: (error: unknown) => void
+  readonly #bus: Bus
+  readonly #begin: (live: Live, isolation: Isolation, ago_ms: number) => void
+
+  constructor (execution: Execution, job: Job, secrets: GivenSecrets | undefined, redactor: Redactor | undefined, bus: Bus, begin: (live: Live, isolation: Isolation, ago_ms: number) => void) {
+    this.execution = execution
+    this.job = job
+    this.secrets = secrets
+    this.redactor = redactor
+    this.#bus = bus
+    this.#begin = begin
+    this.ended = new Promise((resolve, reject) => { this.end = resolve; this.fault = reject })
+  }
+
+  started (isolation: Isolation, ago_ms = 0): void {
+    this.#begin(this, isolation, ago_ms)
+  }
+
+  progress (done: number, total: number | undefined, message: string | undefined): void {
+    this.#bus.emit('progress', { execution_id: this.execution.id, done, total, message: message === undefined ? undefined : this.clean(message) })
+  }
+
+  log (level: LogLevel, text: string): void {
+    this.#bus.emit('log', { execution_id: this.execution.id, level, text: this.clean(text) })
+  }
+
+  clean (text: string): string {
+    return this.redactor === undefined ? text : this.redactor.text(text)
+  }
 }
 
 /** The secrets of a run's skill, or why it can't have them. */
@@ -55,14 +94,23 @@ interface Dependencies {
 
 /** How often requests of other processes to cancel are looked for. */
 const cancelPoll_ms = 100
+/** An execution whose id nobody knows yet is saved when it has not ended after so long: most end sooner, and are written once. */
+const unseen_ms = 20
 /** How long an aborted run has to end before its record is closed without it. */
 const stragglers_ms = 3_000
 /** How long `cancel` waits for another process to end its run. */
 const cancelRemote_ms = 10_000
 
-/** Runs executions: each is an actor over the transition table, an executor's run, and a record in storage. */
+/** The configuration of a skill that has none. */
+const unset = Object.freeze({})
+
+/** Runs executions: each is a state of the transition table, an executor's run, and a record in storage. */
 export class Executions {
-  readonly #live = new Map<string, Live>()
+  /** Those that the storage does not have yet, the oldest first: nobody knows their ids. */
+  readonly #unseen = new List<Live>()
+  /** All others, by id. */
+  readonly #seen = new Map<string, Live>()
+  #saver: NodeJS.Timeout | undefined
   readonly #it: Dependencies
   #waiting = 0
   #stopping = false
@@ -73,7 +121,7 @@ export class Executions {
 
   /** How many executions have not ended, in this process. */
   get live (): number {
-    return this.#live.size
+    return this.#unseen.size + this.#seen.size
   }
 
   /**
@@ -82,7 +130,7 @@ export class Executions {
    * @returns the final record, acknowledged as `storage.durability` says
    * @throws SkilletError OVERLOADED when the queue is full or the server stops; then there is no execution
    */
-  async run (job: Job, signal: AbortSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
+  async run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
     const live = this.#accept(job, accepted)
     const cancel = (): void => { this.#end(live, 'cancel') }
     if (signal.aborted) cancel()
@@ -98,8 +146,8 @@ export class Executions {
    * Cancels an execution, of this process or another, and waits for its end.
    * @throws SkilletError EXECUTION_NOT_FOUND; CONFLICT when it ended otherwise
    */
-  async cancel (id: string, signal: AbortSignal): Promise<Execution> {
-    const live = this.#live.get(id)
+  async cancel (id: string, signal: CancelSignal): Promise<Execution> {
+    const live = this.#liveOf(id)
     if (live !== undefined) {
       this.#end(live, 'cancel')
       return cancelled(await live.ended)
@@ -122,7 +170,7 @@ export class Executions {
   async recover (): Promise<number> {
     let found = 0
     for (const { execution, owner } of await this.#it.storage.unfinished()) {
-      if (this.#live.has(execution.id) || (owner !== null && isAlive(owner))) continue
+      if (this.#liveOf(execution.id) !== undefined || (owner !== null && isAlive(owner))) continue
       await this.#interrupt(execution)
       found++
     }
@@ -132,9 +180,9 @@ export class Executions {
   /** Keeps looking for requests of other processes to cancel, until the returned function is called. */
   watchCancelRequests (): () => void {
     const timer = setInterval(() => {
-      if (this.#live.size === 0) return
+      if (this.#seen.size === 0) return
       for (const id of this.#it.storage.cancelRequests()) {
-        const live = this.#live.get(id)
+        const live = this.#seen.get(id)
         if (live !== undefined) this.#end(live, 'cancel')
       }
     }, cancelPoll_ms).unref()
@@ -145,16 +193,27 @@ export class Executions {
   async drain (drain_ms: number): Promise<void> {
     this.#stopping = true
     await within(drain_ms, this.#allEnded())
-    for (const live of this.#live.values()) this.#end(live, 'interrupt')
+    for (const live of this.#all()) this.#end(live, 'interrupt')
     await within(stragglers_ms, this.#allEnded())
-    for (const live of this.#live.values()) {
+    for (const live of this.#all()) {
       this.#it.log.error({ execution_id: live.execution.id }, 'an executor did not end an aborted run')
       await this.#interrupt(live.execution)
     }
   }
 
   async #allEnded (): Promise<void> {
-    await Promise.allSettled([...this.#live.values()].map(live => live.ended))
+    await Promise.allSettled(this.#all().map(live => live.ended))
+  }
+
+  #all (): Live[] {
+    return [...this.#unseen, ...this.#seen.values()]
+  }
+
+  #liveOf (id: string): Live | undefined {
+    const seen = this.#seen.get(id)
+    if (seen !== undefined) return seen
+    for (const live of this.#unseen) if (live.execution.id === id) return live
+    return undefined
   }
 
   #accept (job: Job, accepted: ((execution_id: string) => void) | undefined): Live {
@@ -168,7 +227,8 @@ export class Executions {
     executor.check?.(job.tool, job.parameters)
     const secrets = this.#secretsOf(job.skill)
     const redactor = redactorOf(job, secrets)
-    const now = new Date().toISOString()
+    this.#it.storage.admit()
+    const now = isoTime()
     const execution: Execution = {
       id: newExecutionId(),
       skill_name: job.skill.name,
@@ -188,69 +248,82 @@ export class Executions {
       key: job.key,
       isolation: null
     }
-    this.#it.storage.save({ execution, owner: thisProcess() })
     this.#waiting++
-    const { promise, resolve, reject } = withResolvers<Execution>()
-    const live: Live = { execution, actor: createExecutionActor(), abort: new AbortController(), secrets, redactor, ended: promise, ending: 'cancel', began_ms: undefined }
-    this.#live.set(execution.id, live)
+    const live = new Live(execution, job, secrets, redactor, this.#it.bus, this.#begin)
+    if (accepted !== undefined || this.#it.bus.has('transition')) this.#save(live)
+    else this.#saveLater(live)
     accepted?.(execution.id)
     this.#record(execution, now)
-    this.#perform(live, job, executor).then(resolve, reject)
+    this.#perform(live, executor).then(live.end, live.fault)
     return live
   }
 
-  async #perform (live: Live, job: Job, executor: Executor): Promise<Execution> {
-    const { bus, config, log, storage } = this.#it
-    const { execution, redactor, secrets } = live
-    const clean = (text: string): string => redactor === undefined ? text : redactor.text(text)
-    const observer: TaskObserver = {
-      started: isolation => { this.#begin(live, isolation) },
-      progress: (done, total, message) => { bus.emit('progress', { execution_id: execution.id, done, total, message: message === undefined ? undefined : clean(message) }) },
-      log: (level, text) => { bus.emit('log', { execution_id: execution.id, level, text: clean(text) }) }
-    }
-    const task = {
+  async #perform (live: Live, executor: Executor): Promise<Execution> {
+    const { config, log, storage } = this.#it
+    const { execution, job, secrets } = live
+    const task: Task = {
       execution_id: execution.id,
       skill: job.skill,
       tool: job.tool,
       parameters: job.parameters,
       timeout_ms: job.timeout_ms,
-      config: config.skills.config[job.skill.name] ?? {},
+      config: config.skills.config[job.skill.name] ?? unset,
       ...(secrets !== undefined && { secrets: secrets.values })
     }
     try {
       const outcome: Outcome = secrets?.refusal === undefined
-        ? await executor.run(task, observer, live.abort.signal)
+        ? await executor.run(task, live, live.abort)
         : { status: 'failed', output: '', output_truncated: false, error: { message: secrets.refusal, details: {} } }
-      this.#conclude(live, job, outcome)
+      this.#conclude(live, outcome)
     } catch (error) {
       const fault = SkilletError.from(error)
-      log.error({ execution_id: execution.id, error: clean(messageOf(fault.cause ?? fault)) }, 'an execution could not be run')
-      this.#fail(live, job, fault.code, fault.message, fault.details, 'fail')
+      log.error({ execution_id: execution.id, error: live.clean(messageOf(fault.cause ?? fault)) }, 'an execution could not be run')
+      this.#fail(live, fault.code, fault.message, fault.details, 'fail')
     } finally {
       if (live.began_ms === undefined) this.#waiting--
-      live.actor.stop()
     }
     try {
       storage.save({ execution, owner: null })
       if (config.storage.durability === 'committed') await storage.commit()
     } finally {
-      this.#live.delete(execution.id)
+      if (!this.#unseen.delete(live)) this.#seen.delete(execution.id)
     }
     return execution
   }
 
-  #begin (live: Live, isolation: Execution['isolation']): void {
-    if (live.began_ms !== undefined || !this.#move(live, 'begin')) return
+  readonly #begin = (live: Live, isolation: Isolation, ago_ms: number): void => {
+    if (live.began_ms !== undefined || !this.#move(live, 'begin', ago_ms)) return
     this.#waiting--
-    live.began_ms = performance.now()
+    live.began_ms = performance.now() - ago_ms
     live.execution.isolation = isolation
     live.execution.started_at = live.execution.transitions.at(-1)?.at ?? null
+    if (!this.#unseen.has(live)) this.#save(live)
+  }
+
+  #save (live: Live): void {
+    this.#unseen.delete(live)
+    this.#seen.set(live.execution.id, live)
     this.#it.storage.save({ execution: live.execution, owner: thisProcess() })
   }
 
+  /** Nobody can ask for it, unless it takes a while. */
+  #saveLater (live: Live): void {
+    this.#unseen.push(live)
+    this.#saver ??= setInterval(() => {
+      const before_ms = performance.now() - unseen_ms
+      for (const live of this.#unseen) {
+        if (live.accepted_ms > before_ms) return
+        this.#save(live)
+      }
+      if (this.#unseen.size > 0) return
+      clearInterval(this.#saver)
+      this.#saver = undefined
+    }, unseen_ms).unref()
+  }
+
   /** Closes the record by what the executor answered. */
-  #conclude (live: Live, job: Job, outcome: Outcome): void {
-    const { execution, redactor } = live
+  #conclude (live: Live, outcome: Outcome): void {
+    const { execution, job, redactor } = live
     execution.output = redactor === undefined ? outcome.output : redactor.output(outcome.output, outcome.output_truncated)
     execution.output_truncated = outcome.output_truncated
     switch (outcome.status) {
@@ -259,29 +332,28 @@ export class Executions {
         this.#move(live, 'succeed')
         break
       case 'failed':
-        return this.#fail(live, job, 'TOOL_EXECUTION_FAILED', outcome.error.message, outcome.error.details, 'fail')
+        return this.#fail(live, 'TOOL_EXECUTION_FAILED', outcome.error.message, outcome.error.details, 'fail')
       case 'timeout':
-        return this.#fail(live, job, 'TIMEOUT', `${job.skill.name}:${job.tool.name} went past its time limit of ${job.timeout_ms} ms`, { timeout_ms: job.timeout_ms }, 'expire')
+        return this.#fail(live, 'TIMEOUT', `${job.skill.name}:${job.tool.name} went past its time limit of ${job.timeout_ms} ms`, { timeout_ms: job.timeout_ms }, 'expire')
       case 'cancelled':
-        if (live.ending === 'interrupt') this.#fail(live, job, 'INTERRUPTED', ERRORS.INTERRUPTED.meaning, {}, 'interrupt')
-        else this.#fail(live, job, 'CANCELLED', ERRORS.CANCELLED.meaning, {}, 'cancel')
+        if (live.ending === 'interrupt') this.#fail(live, 'INTERRUPTED', ERRORS.INTERRUPTED.meaning, {}, 'interrupt')
+        else this.#fail(live, 'CANCELLED', ERRORS.CANCELLED.meaning, {}, 'cancel')
     }
   }
 
-  #fail (live: Live, job: Job, code: ErrorCode, message: string, details: JsonObject, event: ExecutionEvent['type']): void {
+  #fail (live: Live, code: ErrorCode, message: string, details: JsonObject, event: ExecutionEvent['type']): void {
     const said = live.redactor === undefined ? { message, details } : live.redactor.failure(message, details)
-    live.execution.error = { code, message: said.message, details: { skill: job.skill.name, tool: job.tool.name, execution_id: live.execution.id, ...said.details } }
+    live.execution.error = { code, message: said.message, details: { skill: live.job.skill.name, tool: live.job.tool.name, execution_id: live.execution.id, ...said.details } }
     this.#move(live, event)
   }
 
-  /** Sends an event to the actor and records the state it leads to. @returns whether it led to another */
-  #move (live: Live, type: ExecutionEvent['type']): boolean {
-    const { execution, actor } = live
-    actor.send({ type })
-    const status = actor.getSnapshot().context
+  /** Records the state that an event leads to. @returns whether it led to another */
+  #move (live: Live, type: ExecutionEvent['type'], ago_ms = 0): boolean {
+    const { execution } = live
+    const status = nextStatus(execution.status, { type })
     if (status === execution.status) return false
     execution.status = status
-    const at = new Date().toISOString()
+    const at = isoTime(Date.now() - ago_ms)
     if (isFinal(status)) {
       execution.finished_at = at
       if (live.began_ms !== undefined) execution.duration_ms = Math.round(performance.now() - live.began_ms)
@@ -292,11 +364,11 @@ export class Executions {
 
   #record (execution: Execution, at: string): void {
     execution.transitions.push({ status: execution.status, at })
-    this.#it.bus.emit('transition', { execution_id: execution.id, skill_name: execution.skill_name, tool_name: execution.tool_name, status: execution.status, at })
+    if (this.#it.bus.has('transition')) this.#it.bus.emit('transition', { execution_id: execution.id, skill_name: execution.skill_name, tool_name: execution.tool_name, status: execution.status, at })
   }
 
   #end (live: Live, ending: Ending): void {
-    if (live.abort.signal.aborted) return
+    if (live.abort.aborted) return
     live.ending = ending
     live.abort.abort()
   }
@@ -305,7 +377,7 @@ export class Executions {
   async #interrupt (found: Execution): Promise<Execution> {
     const status = nextStatus(found.status, { type: 'interrupt' })
     if (status === found.status) return found
-    const at = new Date().toISOString()
+    const at = isoTime()
     const execution: Execution = {
       ...found,
       status,
@@ -368,18 +440,4 @@ function withoutSecrets (tool: ToolDefinition, parameters: JsonObject, redactor:
   if (tool.secrets.length === 0 && redactor === undefined) return parameters
   const shown = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, tool.secrets.includes(name) ? secretMark : value]))
   return redactor === undefined ? shown : redactor.data(shown)
-}
-
-/** Waits for a promise, but no longer than `ms`. */
-async function within (ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer
-  await Promise.race([promise, new Promise(resolve => { timer = setTimeout(resolve, ms) })])
-  clearTimeout(timer)
-}
-
-function withResolvers<T> (): { promise: Promise<T>, resolve: (value: T) => void, reject: (reason: unknown) => void } {
-  let resolve!: (value: T) => void
-  let reject!: (reason: unknown) => void
-  const promise = new Promise<T>((yes, no) => { resolve = yes; reject = no })
-  return { promise, resolve, reject }
 }

@@ -1,6 +1,6 @@
 import type { Static, TObject } from 'typebox'
 import type { Bus } from './bus.ts'
-import type { Storage } from './contracts.ts'
+import type { Executor, Storage } from './contracts.ts'
 import { SkilletError } from './errors.ts'
 import { Gate } from './gate.ts'
 import { thisProcess } from './owner.ts'
@@ -8,6 +8,7 @@ import type { Call, Operation, Services } from './operation.ts'
 import { operations } from './operations/index.ts'
 import { compileCheck, type Check } from './validation.ts'
 import type { Version } from './version.ts'
+import { within } from './within.ts'
 
 /** How long a probe may take, and how long its answer holds, in milliseconds. */
 const probe_ms = { timeout: 2_000, cached: 1_000 }
@@ -22,11 +23,11 @@ export interface Gateway {
    * @throws SkilletError, always
    */
   invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>>
-  /** Whether the storage commits, by a real write: one at a time, and at most one a second, however often it is asked. */
-  writes (): Promise<boolean>
+  /** Whether the storage commits, by a real write, and all executors answer: one probe at a time, and at most one a second, however often it is asked. */
+  ready (): Promise<boolean>
 }
 
-export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, bus: Bus): Gateway {
+export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, executors: readonly Pick<Executor, 'probe'>[], bus: Bus): Gateway {
   const gate = new Gate(services)
   const checks = new Map<TObject, Check>()
   const checkOf = (schema: TObject): Check => {
@@ -34,14 +35,15 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     if (check === undefined) checks.set(schema, check = compileCheck(schema, '', { checked: true }))
     return check
   }
-  const writes = cached(async () => {
-    const { storage } = services
+  const ready = cached(async () => {
     // A role that nobody holds for long: whoever asks takes it over.
-    await within(storage.claim('probe', { owner: thisProcess(), note: '' }, () => false), probe_ms.timeout)
+    const written = services.storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
+    const answers = executors.map(executor => executor.probe?.())
+    if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) throw new Error(`no answer within ${probe_ms.timeout} ms`)
   })
   return {
     operations,
-    writes,
+    ready,
     version: services.version,
     bus,
     async invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>> {
@@ -63,14 +65,4 @@ function cached (probe: () => Promise<void>): () => Promise<boolean> {
   return () => answer ??= probe().then(() => true, () => false).finally(() => {
     setTimeout(() => { answer = undefined }, probe_ms.cached).unref()
   })
-}
-
-async function within (work: Promise<unknown>, timeout_ms: number): Promise<void> {
-  let timer
-  const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => { reject(new Error('too late')) }, timeout_ms) })
-  try {
-    await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

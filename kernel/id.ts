@@ -5,6 +5,8 @@ const pool = Buffer.allocUnsafe(4000)
 let used = pool.length
 let lastMs = 0
 let counter = 0
+/** Of the millisecond `lastMs`. */
+let prefix = ''
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 /**
@@ -24,12 +26,15 @@ export function newExecutionId (now_ms: number = Date.now()): string {
     randomFillSync(pool)
     used = 0
   }
-  const time = lastMs.toString(16).padStart(12, '0')
+  if (counter === 0) {
+    const time = lastMs.toString(16).padStart(12, '0')
+    prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`
+  }
   let tail = ''
   for (let i = 0; i < 8; i++) {
     const byte = pool[used++] as number
     if (i === 2) tail += '-'
     tail += hex[i === 0 ? (byte & 0x3f) | 0x80 : byte]
   }
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${tail}`
+  return `${prefix}${hex[counter >> 8]?.slice(1)}${hex[counter & 0xff]}-${tail}`
 }

@@ -1,9 +1,15 @@
 import { SkilletError } from './errors.ts'
+import type { JsonObject } from './schemas.ts'
 
 /** The deepest nesting of arrays and objects that is read. */
 export const jsonDepthMax = 64
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Whether a value is an object, and no array. */
+export function isObject (value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 /** Only a text in which one of these stands can hold what `faultOf` looks for: most are never walked. */
 const suspicious = /__proto__|\\u005|\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{200}/

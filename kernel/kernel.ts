@@ -32,7 +32,7 @@ export interface KernelOptions {
 
 export interface Kernel {
   readonly gateway: Gateway
-  readonly plugins: () => PluginStatus[]
+  readonly plugins: () => readonly PluginStatus[]
   /** Where the transports can be reached. */
   readonly urls: readonly string[]
   /** Stops in order: transports accept nothing new, executions drain, transports close, providers close. Idempotent. */
@@ -53,7 +53,9 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
   const bus = new Bus(log)
   const began_ms = performance.now()
   const supervisors = plugins.map(plugin => new Supervisor(plugin, bus, log))
-  const plugin_states = (): PluginStatus[] => supervisors.map(supervisor => supervisor.status)
+  let states: readonly PluginStatus[] | undefined
+  bus.on('plugin', () => { states = undefined })
+  const plugin_states = (): readonly PluginStatus[] => states ??= Object.freeze(supervisors.map(supervisor => supervisor.status))
   const base = { config, log, data_dir, ...(config_file !== undefined && { config_file }) }
   try {
     refuseDuplicates(plugins)
@@ -84,11 +86,11 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     scope.defer(() => { clearInterval(sweep) })
 
     const services = Object.freeze({
-      config, version, catalog, executions, storage, search,
+      config, version: Object.freeze({ ...version }), catalog, executions, storage, search,
       plugins: plugin_states,
       uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)
     })
-    const gateway = createGateway(services, bus)
+    const gateway = createGateway(services, [...executors.values()], bus)
 
     // From here on, closing the scope runs, in this order: transports quiesce, executions drain, transports close.
     const transports: Transport[] = []

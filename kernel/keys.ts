@@ -2,6 +2,8 @@ import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import { Type, type Static } from 'typebox'
+import { isAbsent } from './file.ts'
+import { isObject } from './json.ts'
 import { ACCESS_PATTERN, compileAllows, SCOPES, type Access } from './access.ts'
 import { compileCheck } from './validation.ts'
 
@@ -58,7 +60,7 @@ export function readKeys (path: string): Record<string, KeySettings> {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return {}
+    if (isAbsent(error)) return {}
     throw error
   }
   return parseKeys(text)
@@ -67,13 +69,9 @@ export function readKeys (path: string): Record<string, KeySettings> {
 /** The named keys in the text of a configuration file. @throws Error */
 export function parseKeys (text: string): Record<string, KeySettings> {
   const { server } = parse(text)
-  const keys: unknown = isTable(server) ? server['keys'] ?? {} : {}
-  check ??= compileCheck(Type.Object({ keys: KeyTable }), '')
+  const keys: unknown = isObject(server) ? server['keys'] ?? {} : {}
+  check ??= compileCheck(Type.Object({ keys: KeyTable }), '', { checked: true })
   const wrong = check({ keys })
   if (wrong !== undefined) throw new Error(wrong.replaceAll('/', '.').replace(/^body /, 'server.'))
   return keys as Record<string, KeySettings> // the check above is what makes it so
-}
-
-function isTable (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 import type { Static, TObject } from 'typebox'
 import type { Access } from './access.ts'
+import type { CancelSignal } from './cancel.ts'
 import type { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
 import type { Search, Storage } from './contracts.ts'
@@ -12,7 +13,7 @@ import type { Version } from './version.ts'
 export interface Call {
   transport: typeof TRANSPORTS[number]
   /** Aborts when the caller went away; what it waits for is then cancelled. */
-  signal: AbortSignal
+  signal: CancelSignal
   /** Told the id of the execution that the call makes, as soon as there is one; its events on the bus carry it. */
   accepted?: (execution_id: string) => void
   /** The rights it came with; without any it may do everything. The gateway enforces them. */
@@ -27,7 +28,8 @@ export interface Services {
   executions: Pick<Executions, 'run' | 'cancel'>
   storage: Pick<Storage, 'get' | 'list'>
   search: Pick<Search, 'search' | 'state'>
-  plugins (): PluginStatus[]
+  /** The same list until one of them changes. */
+  plugins (): readonly PluginStatus[]
   uptime_seconds (): number
 }
 

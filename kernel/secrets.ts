@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
-import { link, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
-import { randomUUID } from 'node:crypto'
+import { lstat, mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf, SkilletError } from './errors.ts'
-import { isAlive, thisProcess, type Owner } from './owner.ts'
+import { changeFile, isAbsent } from './file.ts'
+import { isObject } from './json.ts'
 import { SKILL_NAME } from './schemas.ts'
 
 /** Names of secrets: native tools get them as environment variables. */
@@ -12,8 +12,6 @@ export const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_]{0,127}$/
 export const secretBytesMax = 65_536
 /** The largest file, in bytes. */
 const fileBytesMax = 1_048_576
-/** How long a writer waits for another. */
-const lock_ms = 5_000
 
 type Values = ReadonlyMap<string, ReadonlyMap<string, string>>
 
@@ -110,32 +108,22 @@ export class SecretFile implements Secrets {
     return this.#values
   }
 
-  /** Changes the file, whole or not at all; another writer waits. */
+  /** Changes the file. Resolves with what the change returned: whether it made one. */
   async #change (change: (values: Map<string, ReadonlyMap<string, string>>) => boolean): Promise<boolean> {
     const directory = dirname(this.path)
     await mkdir(directory, { recursive: true, mode: 0o700 })
     const { mode } = await lstat(directory)
     if ((mode & 0o022) !== 0) throw new Error(`other users can write to ${directory}; run: chmod go-w ${directory}`)
-    const release = await lock(`${this.path}.lock`)
-    const fresh = `${this.path}.${randomUUID()}.tmp`
-    try {
-      const values = new Map(this.#read())
-      if (!change(values)) return false
+    let changed = false
+    await changeFile(this.path, () => {
+      const values = new Map(this.#read()) // with the checks of the file's mode and owner
+      changed = change(values)
+      if (!changed) return undefined
       const text = JSON.stringify(Object.fromEntries([...values].map(([skill, own]) => [skill, Object.fromEntries(own)])), null, 2)
       if (Buffer.byteLength(text) > fileBytesMax) throw new Error(`${this.path} would be larger than ${fileBytesMax} bytes`)
-      const file = await open(fresh, 'wx', 0o600)
-      try {
-        await file.writeFile(`${text}\n`)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await rename(fresh, this.path)
-      return true
-    } finally {
-      await rm(fresh, { force: true })
-      await release()
-    }
+      return `${text}\n`
+    })
+    return changed
   }
 }
 
@@ -182,9 +170,9 @@ function parseValues (text: string): Values | undefined {
     return undefined
   }
   const values = new Map<string, Map<string, string>>()
-  if (!isTable(parsed)) return undefined
+  if (!isObject(parsed)) return undefined
   for (const [skill, own] of Object.entries(parsed)) {
-    if (!isTable(own)) return undefined
+    if (!isObject(own)) return undefined
     const named = new Map<string, string>()
     for (const [name, value] of Object.entries(own)) {
       if (typeof value !== 'string') return undefined
@@ -193,68 +181,4 @@ function parseValues (text: string): Values | undefined {
     values.set(skill, named)
   }
   return values
-}
-
-/**
- * Takes a lock file, waiting for another that holds it; that of a process which died is taken away.
- * @returns what gives it back
- */
-async function lock (path: string): Promise<() => Promise<void>> {
-  for (const until = performance.now() + lock_ms; ;) {
-    try {
-      const own = `${path}.${randomUUID()}`
-      const file = await open(own, 'wx', 0o600)
-      try {
-        await file.writeFile(JSON.stringify(thisProcess()))
-      } finally {
-        await file.close()
-      }
-      try {
-        await link(own, path) // it appears whole: nobody reads half an owner
-      } finally {
-        await rm(own, { force: true })
-      }
-      return () => rm(path, { force: true })
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-    }
-    await takeAwayIfDead(path)
-    if (performance.now() > until) throw new Error(`another process has been changing the secrets for ${lock_ms} ms; if there is none, remove ${path}`)
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-}
-
-async function takeAwayIfDead (path: string): Promise<void> {
-  const held = await ownerOf(path)
-  if (held === undefined || isAlive(held)) return
-  // Renaming decides who takes it away. Should a new one have come between, it is put back.
-  const away = `${path}.${randomUUID()}`
-  try {
-    await rename(path, away)
-  } catch (error) {
-    if (isAbsent(error)) return
-    throw error
-  }
-  const taken = await ownerOf(away)
-  if (taken !== undefined && isAlive(taken)) await link(away, path).catch(() => {})
-  await rm(away, { force: true })
-}
-
-async function ownerOf (path: string): Promise<Owner | undefined> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
-    if (!isTable(value)) return undefined
-    const { pid, started } = value
-    return typeof pid === 'number' && typeof started === 'string' ? { pid, started } : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isTable (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isAbsent (error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }

@@ -20,6 +20,8 @@ for (const folder of ['skills', 'test/fixtures']) {
   if (existsSync(folder)) cpSync(folder, `dist/${folder}`, { recursive: true, filter: notCode })
 }
 
+compileHelper()
+
 const shared = {
   bundle: true,
   format: 'esm',
@@ -77,4 +79,17 @@ function keepPlaces (build) {
     const url = `new URL(${JSON.stringify(`${root_mark}/${relative('dist', path)}`)}, import.meta.url).href`
     return { contents: text.replaceAll('import.meta.url', url), loader: 'js' }
   })
+}
+
+/** The helper in C, where there is a compiler that takes it: without, the helper in Node takes its place. */
+function compileHelper () {
+  if (process.platform !== 'linux') return
+  const file = `dist/plugins/executor-native/helper-${process.platform}-${process.arch}`
+  const { error, status, stderr } = spawnSync(process.env.CC ?? 'cc', ['-O2', '-Wall', '-Wextra', '-Werror', '-o', file, 'plugins/executor-native/helper.c'], { encoding: 'utf8' })
+  if (error !== undefined) return
+  const works = status === 0 && spawnSync(file, ['--check']).status === 0
+  if (!works) {
+    rmSync(file, { force: true })
+    console.warn(`The helper in C could not be built; commands run through the one in Node.\n${stderr}`)
+  }
 }

@@ -1,14 +1,42 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { connect } from 'node:net'
+import { compiled } from './native.ts'
 
-/** What a load test saw. */
-export interface Load { requests_per_second: number, median_ms: number, p99_ms: number, failed: number }
+/** What a load test saw. Replies that are not 200 count as failed. */
+export interface Load { requests_per_second: number, median_ms: number, p99_ms: number, requests: number }
+
+const program = compiled('bench/lib/load.c')
+
+/** What sends the requests: its own cost is part of all absolute numbers. */
+export const generator = program === undefined ? 'Node, one thread' : 'C, one thread'
 
 /**
  * Sends one request over and over on so many keep-alive connections, each waiting for its reply before the next.
  * @param request the whole request, head and body
  * @param seconds after which no new one is sent
+ * @throws Error when a reply is not 200: a number of refusals a second says nothing
  */
 export async function load (port: number, request: Buffer, connections: number, seconds: number): Promise<Load> {
+  const { requests, failed, ...rest } = await (program === undefined ? loadByNode(port, request, connections, seconds) : loadByC(program, port, request, connections, seconds))
+  if (failed > 0 || requests === 0) throw new Error(`${failed} of ${requests} requests failed`)
+  return { requests, ...rest }
+}
+
+type Seen = Load & { failed: number }
+
+async function loadByC (program: string, port: number, request: Buffer, connections: number, seconds: number): Promise<Seen> {
+  const child = spawn(program, [`${port}`, `${connections}`, `${seconds}`], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
+  child.stdin.on('error', () => {}).end(request)
+  const text = (await child.stdout.setEncoding('utf8').toArray()).join('')
+  await closed
+  if (child.exitCode !== 0) throw new Error(`the load generator ended with ${child.exitCode ?? child.signalCode}`)
+  const { requests, failed, seconds: took_s, median_us, p99_us } = JSON.parse(text) as { requests: number, failed: number, seconds: number, median_us: number, p99_us: number }
+  return { requests, failed, requests_per_second: requests / took_s, median_ms: median_us / 1000, p99_ms: p99_us / 1000 }
+}
+
+async function loadByNode (port: number, request: Buffer, connections: number, seconds: number): Promise<Seen> {
   const times: number[] = []
   let failed = 0
   const began = performance.now()
@@ -30,7 +58,8 @@ export async function load (port: number, request: Buffer, connections: number, 
       received += text
       const head = received.indexOf('\r\n\r\n')
       if (head < 0) return
-      const length = Number(/content-length: *(\d+)/i.exec(received.slice(0, head))?.[1] ?? 0)
+      const length = Number(/content-length: *(\d+)/i.exec(received.slice(0, head))?.[1] ?? Number.NaN)
+      if (Number.isNaN(length)) reject(new Error('a reply without Content-Length'))
       if (received.length < head + 4 + length) return
       if (!received.startsWith('HTTP/1.1 200')) failed++
       times.push(performance.now() - sent_ms)
@@ -41,7 +70,7 @@ export async function load (port: number, request: Buffer, connections: number, 
   const wall_s = (performance.now() - began) / 1000
   times.sort((a, b) => a - b)
   const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
-  return { requests_per_second: times.length / wall_s, median_ms: at(0.5), p99_ms: at(0.99), failed }
+  return { requests: times.length, failed, requests_per_second: times.length / wall_s, median_ms: at(0.5), p99_ms: at(0.99) }
 }
 
 /** A request of HTTP/1.1, with a JSON body where one is given. */

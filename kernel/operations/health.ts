@@ -22,16 +22,32 @@ export const health = operation({
     input: {},
     output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [] }
   },
-  handler ({ catalog, plugins, search, uptime_seconds, version }) {
+  handler ({ catalog: { quarantined }, plugins, search, uptime_seconds, version: { version } }) {
     const states = plugins()
-    const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')
-    return {
-      status: unwell ? 'degraded' as const : 'healthy' as const,
-      version: version.version,
-      uptime_seconds: uptime_seconds(),
-      plugins: states,
-      ...(search.state !== undefined && { search: search.state() }),
-      quarantined: [...catalog.quarantined]
+    const now = uptime_seconds()
+    const found = search.state?.()
+    let answer = answers.get(states)
+    if (answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.found !== found || answer.output.version !== version) {
+      answer = { uptime_seconds: now, of: quarantined, found, output: outputOf(states, quarantined, found, version, now) }
+      answers.set(states, answer)
     }
+    return answer.output
   }
 })
+
+type Output = ReturnType<typeof outputOf>
+
+/** The answers of this second, by the states they tell: asked often, they are made once. */
+const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], found: SearchState | undefined, output: Output }>()
+
+function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], search: SearchState | undefined, version: string, uptime_seconds: number) {
+  const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')
+  return Object.freeze({
+    status: unwell ? 'degraded' as const : 'healthy' as const,
+    version,
+    uptime_seconds,
+    plugins: [...states],
+    ...(search !== undefined && { search }),
+    quarantined: [...quarantined]
+  })
+}

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { publicSkill } from '../catalog.ts'
+import type { SkillDefinition } from '../manifest.ts'
 import { operation } from '../operation.ts'
 import { Skill } from '../schemas.ts'
 import { exampleSkill } from './examples.ts'
@@ -21,7 +22,13 @@ export const listSkills = operation({
   errors: [],
   example: { input: { limit: 1 }, output: { skills: [exampleSkill], total: 3 } },
   handler ({ catalog }, { limit, offset }) {
-    const skills = catalog.skills.slice(offset, limit === undefined ? undefined : offset + limit)
-    return { skills: skills.map(publicSkill), total: catalog.size }
+    const { skills, size: total } = catalog
+    if (limit !== undefined || offset > 0) return { skills: skills.slice(offset, limit === undefined ? undefined : offset + limit).map(publicSkill), total }
+    let all = whole.get(skills)
+    if (all === undefined) whole.set(skills, all = Object.freeze({ skills: skills.map(publicSkill), total }))
+    return all
   }
 })
+
+/** The whole list, by the skills in it: it is made anew when they are. */
+const whole = new WeakMap<readonly SkillDefinition[], { skills: Skill[], total: number }>()

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { abortSignalOf } from '../cancel.ts'
 import { operation } from '../operation.ts'
 import { SearchResult, SkillNameAsked } from '../schemas.ts'
 
@@ -28,5 +29,5 @@ export const searchSkills = operation({
     output: { results: [{ skill_name: 'text', tool_name: 'count', description: 'Count the characters, words and lines of a text', score: 0.95 }], mode: 'hybrid' }
   },
   handler: ({ search }, { query, ...options }, { transport, signal }) =>
-    search.search(query, { ...options, patience_ms: transport === 'cli' ? patience_ms : 0 }, signal)
+    search.search(query, { ...options, patience_ms: transport === 'cli' ? patience_ms : 0 }, abortSignalOf(signal))
 })

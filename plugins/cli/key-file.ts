@@ -1,12 +1,6 @@
-import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { parse, stringify } from 'smol-toml'
-import { parseKeys, type KeySettings } from '../../kernel/index.ts'
-
-/** How long another command that changes the file is waited for, and how old its traces are when it must have died, in milliseconds. */
-const wait_ms = 5_000
-const stale_ms = 30_000
+import { isObject, parseKeys, type KeySettings } from '../../kernel/index.ts'
 
 /**
  * Adds a key to the text of a configuration file, leaving all else as it is, comments included.
@@ -59,9 +53,9 @@ function checkChange (before: string, after: string, name: string, settings: Key
 /** A configuration without a key, and without the tables that were there for it alone. */
 function withoutKey (config: Record<string, unknown>, name: string): Record<string, unknown> {
   const { server, ...rest } = config
-  if (!isTable(server)) return config
+  if (!isObject(server)) return config
   const { keys, ...others } = server
-  const left = Object.fromEntries(Object.entries(isTable(keys) ? keys : {}).filter(([one]) => one !== name))
+  const left = Object.fromEntries(Object.entries(isObject(keys) ? keys : {}).filter(([one]) => one !== name))
   const section = { ...others, ...(Object.keys(left).length > 0 && { keys: left }) }
   return { ...rest, ...(Object.keys(section).length > 0 && { server: section }) }
 }
@@ -69,55 +63,4 @@ function withoutKey (config: Record<string, unknown>, name: string): Record<stri
 /** Parsed tables have no prototype, those made here have one. */
 function plain (config: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(config))
-}
-
-function isTable (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/**
- * Changes a file in one step: whoever reads it sees it before or after. A new one is for its owner only; one that is
- * there keeps its mode, and a link stays a link. Commands that change it at once take turns.
- * @throws Error, and the file is as it was
- */
-export async function changeFile (path: string, change: (text: string) => string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const file = await realpath(path).catch(() => path)
-  const next = `${file}.next`
-  const handle = await openAlone(next)
-  try {
-    const text = await readFile(file, 'utf8').catch((error: unknown) => {
-      if (isCode(error, 'ENOENT')) return ''
-      throw error
-    })
-    await handle.writeFile(change(text))
-    await handle.sync()
-    const present = await stat(file).catch(() => undefined)
-    if (present !== undefined) await chmod(next, present.mode & 0o777)
-    await rename(next, file)
-  } catch (error) {
-    await rm(next, { force: true })
-    throw error
-  } finally {
-    await handle.close()
-  }
-}
-
-/** The file to be is also the lock. */
-async function openAlone (path: string): ReturnType<typeof open> {
-  for (const end = performance.now() + wait_ms; ;) {
-    try {
-      return await open(path, 'wx', 0o600)
-    } catch (error) {
-      if (!isCode(error, 'EEXIST')) throw error
-      const age_ms = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now())
-      if (age_ms > stale_ms) await rm(path, { force: true })
-      else if (performance.now() > end) throw new Error(`another command is changing the configuration; if none is, remove ${path}`, { cause: error })
-      else await new Promise(resolve => setTimeout(resolve, 25))
-    }
-  }
-}
-
-function isCode (error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

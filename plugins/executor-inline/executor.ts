@@ -1,5 +1,6 @@
 import {
-  messageOf, outputBytesStop, outputOf, SkilletError, type Executor, type JsonObject, type Outcome, type Output, type Task, type TaskObserver
+  abortSignalOf, messageOf, outputBytesStop, outputOf, SkilletError,
+  type CancelSignal, type Executor, type JsonObject, type Outcome, type Output, type Task, type TaskObserver
 } from '../../kernel/index.ts'
 
 /** What a function is given beside its parameters. */
@@ -37,9 +38,9 @@ export class InlineExecutor implements Executor {
     this.#options = options
   }
 
-  async run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+  async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
     if (this.#closing.signal.aborted) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
-    const stop = AbortSignal.any([signal, this.#closing.signal])
+    const stop = AbortSignal.any([abortSignalOf(signal), this.#closing.signal])
     if (!await this.#turn(stop)) return { status: 'cancelled', ...nothing }
     try {
       return await this.#perform(task, observer, stop)

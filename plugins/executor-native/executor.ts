@@ -1,19 +1,24 @@
 import { resolve as resolvePath } from 'node:path'
 import {
   expandCommand, outputBytesStop, SkilletError,
-  type Command, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
+  type CancelSignal, type Command, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
 import { environmentOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
+import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
 import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.ts'
 
 /** How long runs may take to end when the executor closes, before their helpers are ended with them. */
 const close_ms = 4_000
+const nothingDeclared: readonly string[] = []
+
 interface Options {
   /** Commands that run at once. */
   processes: number
   helpers: number
+  /** The helper in C, where it may be used. */
+  compiled: HelperProgram | undefined
   /** Where commands run that name no directory. Absolute. */
   directory: string
   outputBytesMax: number
@@ -52,14 +57,14 @@ export class NativeExecutor implements Executor {
 
   constructor (options: Options) {
     this.#options = options
-    this.#helpers = new Helpers(options.helpers, options.log, options.health)
+    this.#helpers = new Helpers(options.helpers, options.compiled, options.log, options.health)
   }
 
   check (tool: ToolDefinition, parameters: JsonObject): void {
     expandCommand(templateOf(tool), parameters)
   }
 
-  async run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+  async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
     if (this.#closing) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
     const command = expandCommand(templateOf(task.tool), task.parameters)
@@ -78,6 +83,24 @@ export class NativeExecutor implements Executor {
       })
     } finally {
       if (cancel !== undefined) signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  async probe (): Promise<void> {
+    if (this.#closing) throw new Error('the executor is stopping')
+    if (this.#active.size >= this.#options.processes) return // each has its time limit
+    const helper = this.#helpers.pick()
+    const timer = this.#expectAnswer(helper)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        // That there is no such command would be an answer, too.
+        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
+          if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
+          else if (answer.type !== 'started') resolve()
+        })
+      })
+    } finally {
+      clearTimeout(timer)
     }
   }
 

@@ -1,15 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { messageOf, SkilletError } from '../../kernel/index.ts'
 import { Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
-import { createDecoder, encode, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+import type { HelperProgram } from './helper-program.ts'
+import { createDecoder, encode, readFromHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
 
 /** How long the helper has to end after its pipe is closed. */
 const end_ms = 2_000
-/** The helper's heap, in MiB: what commands put out is not in it. */
-const heapMiB = 64
 
 /** What the helper says of one run; `lost` when it died, and the run with it. */
 export type HelperAnswer = FromHelper | { type: 'lost', reason: string }
@@ -30,17 +28,15 @@ export class HelperProcess {
   readonly #runs = new Map<number, { listener: Listener, pid: number | undefined }>()
   readonly #stderr = new Tail(4096)
   #lastId = 0
+  #spoke = false
   #closing = false
   #usable = true
 
   /** Starts one. @throws SkilletError OVERLOADED when the system has no room for it */
-  constructor () {
-    const file = fileURLToPath(new URL('./helper.js', import.meta.url))
-    const { PATH, LD_LIBRARY_PATH } = process.env
-    const child = spawn(process.execPath, [`--max-old-space-size=${heapMiB}`, file], {
+  constructor ({ file, args, env }: HelperProgram) {
+    const child = spawn(file, args, {
       cwd: '/',
-      // Nothing of the server's that a command could read in its parent; Node may need the library path.
-      env: { ...(PATH !== undefined && { PATH }), ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH }) },
+      env,
       // A group of its own: Ctrl-C in the server's terminal is the server's to answer.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe']
@@ -50,7 +46,7 @@ export class HelperProcess {
     const channel = child.stdio[3]
     if (!(channel instanceof Socket)) throw new SkilletError('OVERLOADED', 'The system has no room for another process; try again later')
     this.#channel = channel
-    const decode = createDecoder<FromHelper>((message, payload) => { this.#take(message, payload) })
+    const decode = createDecoder(readFromHelper, (message, payload) => { this.#take(message, payload) })
     channel.on('data', (chunk: Buffer) => { this.#decode(decode, chunk) }).on('error', () => {})
     channel.once('close', () => { this.#usable = false })
     child.once('exit', () => { this.#usable = false })
@@ -73,6 +69,11 @@ export class HelperProcess {
     return this.#usable
   }
 
+  /** Whether it ever said anything. One that dies without may be unfit for this system. */
+  get spoke (): boolean {
+    return this.#spoke
+  }
+
   /** Runs that have not ended. */
   get load (): number {
     return this.#runs.size
@@ -83,7 +84,7 @@ export class HelperProcess {
    * @returns the run's id, for `stop`
    */
   run (request: Omit<RunMessage, 'type' | 'id' | 'stdin'>, stdin: string | undefined, listener: Listener): number {
-    const id = ++this.#lastId
+    const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² run at once
     this.#runs.set(id, { listener, pid: undefined })
     if (this.#runs.size === 1) this.#hold(true)
     this.#tell({ type: 'run', id, ...request, stdin: stdin !== undefined }, stdin === undefined ? nothing : Buffer.from(stdin))
@@ -126,6 +127,7 @@ export class HelperProcess {
   }
 
   #take (message: FromHelper, payload: Buffer): void {
+    this.#spoke = true
     const run = this.#runs.get(message.id)
     if (run === undefined) return
     switch (message.type) {

@@ -1,12 +1,12 @@
 import { Socket } from 'node:net'
 import { Child } from './child.ts'
-import { createDecoder, encode, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+import { createDecoder, encode, readToHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
 import { whyRefused } from './refusal.ts'
 
 /**
  * The helper: a small process that starts commands for the server. Starting one costs the starter milliseconds that
  * grow with its memory; this one has little. It ends, and ends all that it started, when the server closes the pipe
- * or dies.
+ * or dies. Where helper.c could be compiled, that takes its place.
  */
 
 /** Descriptor of the pipe to the server. */
@@ -19,7 +19,7 @@ const channel = new Socket({ fd: pipe, readable: true, writable: true })
 // server still drains. When the server is gone, the pipe closes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
-channel.on('data', createDecoder<ToHelper>(take)).on('error', () => {}).on('end', end).on('close', end)
+channel.on('data', createDecoder(readToHelper, take)).on('error', () => {}).on('end', end).on('close', end)
 
 function take (message: ToHelper, payload: Buffer): void {
   switch (message.type) {

@@ -1,16 +1,20 @@
 import type { Logger, PluginContext } from '../../kernel/index.ts'
 import { HelperProcess } from './helper-process.ts'
+import { nodeHelper, type HelperProgram } from './helper-program.ts'
 
 /** The helper processes: started when they are needed, replaced when they die. */
 export class Helpers {
   readonly #max: number
   readonly #log: Logger
   readonly #health: PluginContext['health']
+  #compiled: HelperProgram | undefined
   #degraded = false
   readonly #all = new Set<HelperProcess>()
 
-  constructor (max: number, log: Logger, health: PluginContext['health']) {
+  /** @param compiled the helper in C; where it is undefined, or does not work, the one in Node takes its place */
+  constructor (max: number, compiled: HelperProgram | undefined, log: Logger, health: PluginContext['health']) {
     this.#max = max
+    this.#compiled = compiled
     this.#log = log
     this.#health = health
   }
@@ -40,18 +44,28 @@ export class Helpers {
   }
 
   #start (): HelperProcess {
-    const helper = new HelperProcess()
+    let helper = new HelperProcess(this.#compiled ?? nodeHelper())
+    if (this.#compiled !== undefined && helper.pid === undefined) {
+      this.#giveUpCompiled('it can\'t be executed')
+      helper = new HelperProcess(nodeHelper())
+    }
     this.#all.add(helper)
-    void this.#mourn(helper)
+    void this.#mourn(helper, this.#compiled !== undefined)
     return helper
   }
 
-  async #mourn (helper: HelperProcess): Promise<void> {
+  async #mourn (helper: HelperProcess, isCompiled: boolean): Promise<void> {
     const how = await helper.gone
     this.#all.delete(helper)
     if (how === undefined) return
+    if (isCompiled && !helper.spoke) this.#giveUpCompiled(how)
     this.#log.error({ pid: helper.pid, how }, 'a helper process died')
     this.#health.degrade(`a helper process died: ${how}`)
     this.#degraded = true
+  }
+
+  #giveUpCompiled (how: string): void {
+    this.#compiled = undefined
+    this.#log.warn({ how }, 'the compiled helper does not work here; the one in Node takes its place')
   }
 }

@@ -1,6 +1,8 @@
+import { availableParallelism } from 'node:os'
 import { Type } from 'typebox'
 import { definePlugin, processesOf } from '../../kernel/index.ts'
 import { NativeExecutor } from './executor.ts'
+import { compiledHelper } from './helper-program.ts'
 
 /** Many times what a busy machine needs to start a process. */
 const answer_ms = 15_000
@@ -10,11 +12,12 @@ export default definePlugin({
   name: 'executor-native',
   slot: 'executor',
   options: Type.Object({
-    helpers: Type.Integer({ default: 1, minimum: 1, maximum: 16, description: 'Helper processes that start the commands' })
+    helpers: Type.Integer({ default: 0, minimum: 0, maximum: 16, description: 'Helper processes that start the commands, each started when it is needed; 0: one per core, eight at most' }),
+    helper: Type.Enum(['auto', 'node'], { default: 'auto', description: '"auto": the helper in C, where the build could compile it, else the one in Node' })
   }, { additionalProperties: false }),
-  setup ({ config, scope, log, health }, { helpers }) {
+  setup ({ config, scope, log, health }, { helpers, helper }) {
     const executor = new NativeExecutor({
-      processes: processesOf(config), helpers, directory: process.cwd(), outputBytesMax: config.execution.output_bytes_max, answer_ms, log, health
+      processes: processesOf(config), helpers: helpers || Math.min(8, availableParallelism()), compiled: helper === 'node' ? undefined : compiledHelper(), directory: process.cwd(), outputBytesMax: config.execution.output_bytes_max, answer_ms, log, health
     })
     scope.defer(() => executor.close())
     return executor

@@ -1,15 +1,27 @@
+import { constants } from 'node:os'
+
 /**
- * What the server and its helper process say to each other, over one pipe. Each message may carry a payload of raw
- * bytes, so that a tool's input and output are never escaped, and never a long string in the helper's heap.
+ * What the server and its helper process say to each other, over one pipe. helper.c speaks it too, so a message is numbers
+ * of 32 bits, little endian, and then text; both are simple to read in C. Each message may carry a payload of raw bytes,
+ * so that a tool's input and output are never escaped, and never a long string in a helper's heap.
+ *
+ * | message | numbers | text |
+ * |---|---|---|
+ * | run | 1, id, has stdin, output_bytes_max, output_bytes_stop, arguments, variables | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
+ * | stop | 2, id | |
+ * | started | 1, id, pid | |
+ * | refused | 2, id, index in `refusals` | system_code |
+ * | ended | 3, id, exit code or -1, signal's number or 0, flooded, stdout_bytes (low and high half) | stderr |
  */
 
 /** Starts a command. The payload is its standard input, where `stdin` says that it has one. */
 export interface RunMessage {
   type: 'run'
-  /** Chosen by the server; names the run in all other messages. */
+  /** Chosen by the server, of 32 bits; names the run in all other messages. */
   id: number
   /** A name to look up in the environment's PATH, or an absolute path. */
   program: string
+  /** No string of a message holds a NUL. */
   args: string[]
   /** Absolute. */
   cwd: string
@@ -27,26 +39,28 @@ export type ToHelper =
   /** Ends a run: SIGTERM to its process group, later SIGKILL. It is answered by `ended`; unknown ids are ignored. */
   | { type: 'stop', id: number }
 
-/** Why a command could not be started. */
-export type Refusal =
+/** Why a command could not be started. A refusal's place is its number in the protocol. */
+export const refusals = [
   /** The working directory is missing, no directory, or closed to the server. */
-  | 'directory'
+  'directory',
   /** No such program. */
-  | 'missing'
+  'missing',
   /** The program is a script whose interpreter is missing. */
-  | 'interpreter'
+  'interpreter',
   /** The program is there and can't be executed. */
-  | 'not_executable'
+  'not_executable',
   /** Arguments and environment are longer than the system takes. */
-  | 'too_long'
+  'too_long',
   /** The system has no processes, descriptors or memory left. */
-  | 'resources'
+  'resources'
+] as const
+export type Refusal = typeof refusals[number]
 
 /** How a run ended. The payload is what was kept of its standard output. */
 export interface EndedMessage {
   type: 'ended'
   id: number
-  /** Null when a signal ended it. */
+  /** Null when a signal ended it that has a name. */
   exit_code: number | null
   signal: NodeJS.Signals | null
   /** Bytes of standard output in all. */
@@ -62,30 +76,93 @@ export type FromHelper =
   | { type: 'refused', id: number, why: Refusal, system_code: string }
   | EndedMessage
 
-/** Two lengths, of the message as JSON and of the payload: 32 bits each, little endian. */
+/** Two lengths, of the message and of the payload: 32 bits each, little endian. */
 const prefixBytes = 8
 /** No message and no payload is longer; one that claims to be means that the pipe is out of step. */
 const partBytesMax = 256 * 1_048_576
 
 const empty = Buffer.alloc(0)
+/** Where two names have one number, the first is the usual one. */
+const signalNames = new Map(Object.entries(constants.signals).toReversed().map(([name, number]) => [number, name as NodeJS.Signals]))
+const halfway = 2 ** 32
 
 /** A message and its payload, as they are sent. */
 export function encode (message: ToHelper | FromHelper, payload: Uint8Array = empty): Buffer {
-  const text = JSON.stringify(message)
-  const textBytes = Buffer.byteLength(text)
-  const frame = Buffer.allocUnsafe(prefixBytes + textBytes + payload.length)
-  frame.writeUInt32LE(textBytes, 0)
-  frame.writeUInt32LE(payload.length, 4)
-  frame.write(text, prefixBytes, 'utf8')
-  frame.set(payload, prefixBytes + textBytes)
-  return frame
+  switch (message.type) {
+    case 'run': {
+      const { id, stdin, output_bytes_max, output_bytes_stop, cwd, program, args, env } = message
+      const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+      return frame([1, id, stdin ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, variables.length], `${[cwd, program, ...args, ...variables].join('\0')}\0`, payload)
+    }
+    case 'stop': return frame([2, message.id], '', payload)
+    case 'started': return frame([1, message.id, message.pid], '', payload)
+    case 'refused': return frame([2, message.id, refusals.indexOf(message.why)], message.system_code, payload)
+    case 'ended': {
+      const { id, exit_code, signal, flooded, stdout_bytes, stderr } = message
+      return frame([3, id, exit_code ?? -1, signal === null ? 0 : constants.signals[signal], flooded ? 1 : 0, stdout_bytes % halfway, Math.floor(stdout_bytes / halfway)], stderr, payload)
+    }
+  }
+}
+
+function frame (numbers: readonly number[], text: string, payload: Uint8Array): Buffer {
+  const bytes = 4 * numbers.length + Buffer.byteLength(text)
+  const whole = Buffer.allocUnsafe(prefixBytes + bytes + payload.length)
+  let at = whole.writeUInt32LE(bytes, 0)
+  at = whole.writeUInt32LE(payload.length, at)
+  for (const number of numbers) at = whole.writeInt32LE(number | 0, at)
+  whole.write(text, at, 'utf8')
+  whole.set(payload, prefixBytes + bytes)
+  return whole
+}
+
+/** Reads what the server says. @throws Error when the bytes are no message */
+export function readToHelper (bytes: Buffer): ToHelper {
+  const [type, id] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
+  if (type === 2) return { type: 'stop', id }
+  if (type !== 1) throw outOfStep()
+  const argsCount = bytes.readUInt32LE(20)
+  const [cwd = '', program = '', ...strings] = bytes.toString('utf8', 28).split('\0')
+  if (strings.length !== argsCount + bytes.readUInt32LE(24) + 1) throw outOfStep()
+  const env = Object.fromEntries(strings.slice(argsCount, -1).map(variable => {
+    const at = variable.indexOf('=')
+    return [variable.slice(0, at), variable.slice(at + 1)]
+  }))
+  return {
+    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1, output_bytes_max: bytes.readUInt32LE(12), output_bytes_stop: bytes.readUInt32LE(16)
+  }
+}
+
+/** Reads what the helper says. @throws Error when the bytes are no message */
+export function readFromHelper (bytes: Buffer): FromHelper {
+  const [type, id] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
+  switch (type) {
+    case 1: return { type: 'started', id, pid: bytes.readUInt32LE(8) }
+    case 2: {
+      const why = refusals[bytes.readUInt32LE(8)]
+      if (why === undefined) throw outOfStep()
+      return { type: 'refused', id, why, system_code: bytes.toString('utf8', 12) }
+    }
+    case 3: {
+      const [code, number] = [bytes.readInt32LE(8), bytes.readUInt32LE(12)]
+      const signal = signalNames.get(number) ?? null
+      return {
+        type: 'ended', id, signal, exit_code: signal !== null ? null : number > 0 ? 128 + number : code, // real-time signals have no name
+        flooded: bytes.readUInt32LE(16) === 1, stdout_bytes: bytes.readUInt32LE(20) + bytes.readUInt32LE(24) * halfway, stderr: bytes.toString('utf8', 28)
+      }
+    }
+    default: throw outOfStep()
+  }
+}
+
+function outOfStep (): Error {
+  return new Error('the pipe between server and helper is out of step')
 }
 
 /**
  * Puts messages together again from the chunks they arrive in.
  * @returns what is called with each chunk; it throws when the bytes can't be a message
  */
-export function createDecoder<M extends ToHelper | FromHelper> (take: (message: M, payload: Buffer) => void): (chunk: Buffer) => void {
+export function createDecoder<M extends ToHelper | FromHelper> (read: (bytes: Buffer) => M, take: (message: M, payload: Buffer) => void): (chunk: Buffer) => void {
   let pending: Buffer[] = []
   let pendingBytes = 0
   let wanted = prefixBytes
@@ -99,12 +176,11 @@ export function createDecoder<M extends ToHelper | FromHelper> (take: (message: 
     for (wanted = prefixBytes; bytes.length - at >= wanted; wanted = prefixBytes) {
       const textBytes = bytes.readUInt32LE(at)
       const payloadBytes = bytes.readUInt32LE(at + 4)
-      if (textBytes > partBytesMax || payloadBytes > partBytesMax) throw new Error('the pipe between server and helper is out of step')
+      if (textBytes > partBytesMax || payloadBytes > partBytesMax) throw outOfStep()
       wanted = prefixBytes + textBytes + payloadBytes
       if (bytes.length - at < wanted) break
       const payloadAt = at + prefixBytes + textBytes
-      const message = JSON.parse(bytes.toString('utf8', at + prefixBytes, payloadAt)) as M // the other end is our own
-      take(message, bytes.subarray(payloadAt, payloadAt + payloadBytes))
+      take(read(bytes.subarray(at + prefixBytes, payloadAt)), bytes.subarray(payloadAt, payloadAt + payloadBytes))
       at += wanted
     }
     pending = at < bytes.length ? [bytes.subarray(at)] : []

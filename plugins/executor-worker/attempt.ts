@@ -1,7 +1,9 @@
 import type { Outcome } from '../../kernel/index.ts'
+import { claims } from './board.ts'
+import { declaredEnvironment } from './environment.ts'
 import { attemptsMax, begin_ms, type Limits } from './limits.ts'
-import { claims, type Ended, type Of } from './protocol.ts'
-import { failed, mebibytes, nothing, outcomeOf, type Run } from './run.ts'
+import type { Ended, Of, Result } from './protocol.ts'
+import { failed, mebibytes, nothing, outcomeOf, type Holder, type Run } from './run.ts'
 import { ThreadDeath, type Thread } from './thread.ts'
 
 export interface AttemptEvents {
@@ -16,13 +18,17 @@ const timerEarly_ms = 1
 
 let numbers = 0
 
+/** Messages about one run. */
+export type Said = Of<'loading' | 'started' | 'waiting' | 'progress' | 'log' | 'told'>
+
 /**
- * One run on one thread, and the ladder that ends it: recalled before the tool begins; asked when it is cancelled or
+ * One run on one thread, in one slot of its board, and the ladder that ends it: recalled before the tool begins; asked when it is cancelled or
  * out of time; the thread ended when it does not heed that.
  */
-export class Attempt {
+export class Attempt implements Holder {
   readonly run: Run
   readonly thread: Thread
+  readonly slot: number
   readonly number = ++numbers
   /** performance.now() when it was dispatched. */
   readonly dispatched_ms = performance.now()
@@ -30,26 +36,37 @@ export class Attempt {
   #why: 'timeout' | 'cancel' | 'memory' | undefined
   #started = false
   #waiting = false
-  #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout | undefined
   readonly #limits: Limits
   readonly #events: AttemptEvents
 
-  constructor (run: Run, thread: Thread, limits: Limits, events: AttemptEvents) {
+  constructor (run: Run, thread: Thread, slot: number, limits: Limits, events: AttemptEvents) {
     this.run = run
     this.thread = thread
+    this.slot = slot
     this.#limits = limits
     this.#events = events
-    this.#timer = setTimeout(() => { this.#notBegun() }, begin_ms)
-    run.attempts++
+    run.holder = this
+  }
+
+  /** How far it is; one of `claims`. */
+  get claim (): number {
+    return this.thread.board.claim(this.slot)
+  }
+
+  get runs (): readonly Run[] {
+    return [this.run]
   }
 
   get waiting (): boolean {
     return this.#waiting
   }
 
-  /** Runs it. @returns what may become of the thread */
-  async perform (env: Record<string, string>): Promise<Ended['thread']> {
+  /** Runs it, alone. @returns what may become of the thread */
+  async perform (): Promise<Ended['thread']> {
     const { task, module } = this.run
+    this.thread.board.deal(1)
+    this.#arm(begin_ms, () => { this.#notBegun() })
     try {
       const ended = await this.thread.execute({
         type: 'run',
@@ -61,34 +78,37 @@ export class Attempt {
         parameters: task.parameters,
         config: task.config,
         secrets: task.secrets ?? {},
-        sensitive: task.secrets !== undefined || task.tool.secrets.length > 0,
-        env
+        sensitive: this.run.sensitive,
+        env: declaredEnvironment(process.env, task.skill.permissions.env)
       })
-      clearTimeout(this.#timer)
-      this.#conclude(ended)
+      this.conclude(ended.result, ended.ran_ms)
       return ended.thread
     } catch (error) {
-      clearTimeout(this.#timer)
-      this.#died(error instanceof ThreadDeath ? error : new ThreadDeath(undefined, error instanceof Error ? error : undefined))
+      this.died(error instanceof ThreadDeath ? error : new ThreadDeath(undefined, error instanceof Error ? error : undefined))
       return 'spent'
     }
   }
 
-  hear (message: Of<'loading' | 'started' | 'waiting' | 'progress' | 'log'>): void {
+  hear (message: Said): void {
+    if (message.run !== this.number) return
     switch (message.type) {
       case 'loading':
         if (!this.run.settled) this.#arm(this.#limits.load_ms, () => { this.#notLoaded() })
         break
       case 'started':
-        this.#begin()
+        this.#begin(0)
         break
       case 'waiting':
         if (this.#waiting) break
         this.#waiting = true
         this.#events.waiting()
         break
+      case 'told':
+        this.conclude(message.result, message.ran_ms)
+        break
       case 'progress':
       case 'log':
+        this.#begin(0)
         this.run.heard(message)
     }
   }
@@ -97,8 +117,19 @@ export class Attempt {
   cancel (): void {
     if (this.run.settled || this.#why !== undefined) return
     // The timer stays: it ends a thread that blocks before, or while, it loads.
-    if (this.thread.recall()) this.run.settle({ ...nothing, status: 'cancelled' })
+    if (this.recall()) this.run.settle({ ...nothing, status: 'cancelled' })
     else this.#ask('cancel')
+  }
+
+  /** Takes it back, if its tool has not begun: then it never will, here. */
+  recall (): boolean {
+    const { board } = this.thread
+    return board.move(this.slot, claims.dispatched, claims.recalled) || board.move(this.slot, claims.loading, claims.recalled)
+  }
+
+  /** In a batch: it began so long ago, and has the thread to itself from now on. */
+  takeOver (ago_ms: number): void {
+    this.#begin(ago_ms)
   }
 
   /** Its thread uses more heap than it may. */
@@ -107,17 +138,20 @@ export class Attempt {
     void this.thread.end()
   }
 
-  #begin (): void {
+  #begin (ago_ms: number): void {
     if (this.#started) return
     this.#started = true
-    this.run.started('thread')
-    if (this.#why === undefined) this.#arm(this.run.task.timeout_ms, () => { this.#ask('timeout') })
+    this.thread.loaded.add(this.run.module)
+    this.run.started('thread', ago_ms)
+    // Where it has ended already, `conclude` comes next, and clears what is armed.
+    if (this.#why === undefined && this.claim === claims.begun) this.#arm(Math.max(1, this.run.task.timeout_ms - ago_ms), () => { this.#ask('timeout') })
   }
 
   #ask (why: 'timeout' | 'cancel'): void {
     this.#why = why
     this.thread.ask(this.number)
-    this.#arm(this.#limits.grace_ms, () => { void this.thread.end() })
+    // Of a batch, it may have ended, and another run by now.
+    this.#arm(this.#limits.grace_ms, () => { if (this.claim === claims.begun) void this.thread.end() })
   }
 
   #arm (ms: number, then: () => void): void {
@@ -126,27 +160,32 @@ export class Attempt {
   }
 
   #notBegun (): void {
-    if (!this.thread.recall() && this.thread.claim !== claims.recalled) return // it began just now
+    if (!this.recall() && this.claim !== claims.recalled) return // it began just now
     void this.thread.end()
-    if (!this.run.settled) this.#again(new Error(`no thread began the run within ${begin_ms} ms`))
+    if (!this.run.settled) this.again(new Error(`no thread began the run within ${begin_ms} ms`))
   }
 
   #notLoaded (): void {
-    if (!this.thread.recall() && this.thread.claim !== claims.recalled) return
+    if (!this.recall() && this.claim !== claims.recalled) return
     void this.thread.end()
     if (!this.run.settled) this.run.settle(failed(`the module did not load within ${this.#limits.load_ms} ms`))
   }
 
-  #again (cause: Error): void {
-    if (this.run.attempts < attemptsMax) this.#events.again(this.run)
+  /** Its thread did not begin it, and no other run is to blame. */
+  again (cause: Error): void {
+    if (++this.run.attempts < attemptsMax) this.#events.again(this.run)
     else this.run.fault(new Error(`${attemptsMax} threads ended or blocked before they began the run`, { cause }))
   }
 
-  #conclude ({ result, ran_ms }: Ended): void {
-    if (this.run.settled || result.kind === 'recalled') return
-    // The result may have overtaken the message `started`, which goes another way.
-    if (this.thread.claim === claims.begun) this.#begin()
+  /** It ended so. */
+  conclude (result: Result, ran_ms: number): void {
     clearTimeout(this.#timer)
+    if (this.run.settled || result.kind === 'recalled' || result.kind === 'board') return
+    // The result may have overtaken the message `started`, which goes another way; in a batch there is none.
+    if (this.claim >= claims.begun && this.claim !== claims.recalled) this.#begin(ran_ms)
+    clearTimeout(this.#timer)
+    if (this.#waiting || this.#why !== undefined) this.run.pace.learnHarm()
+    else if (this.#started) this.run.pace.learn(ran_ms)
     const outcome = outcomeOf(result, this.#limits.outputBytesMax)
     const { output, output_truncated } = outcome
     if (this.#why === 'cancel') this.run.settle({ output, output_truncated, status: 'cancelled' })
@@ -160,17 +199,20 @@ export class Attempt {
     return ran_ms >= this.run.task.timeout_ms - (this.#why === 'timeout' ? timerEarly_ms : 0)
   }
 
-  #died (death: ThreadDeath): void {
+  /** Its thread ended with it. */
+  died (death: ThreadDeath): void {
+    clearTimeout(this.#timer)
     if (this.run.settled) return
-    const { claim } = this.thread
+    const { claim } = this
     if (claim === claims.begun) {
-      this.#begin()
+      this.#begin(0)
       clearTimeout(this.#timer)
+      this.run.pace.learnHarm()
       this.run.settle(this.#outcomeOfDeath(death, 'the tool'))
-    } else if (claim === claims.loading && (this.#why !== undefined || death.outOfMemory || this.run.attempts > 1)) {
+    } else if (claim === claims.loading && (this.#why !== undefined || death.outOfMemory || this.run.attempts > 0)) {
       // Once may have been by what another run had left in the thread; twice is the module's own doing.
       this.run.settle(this.#outcomeOfDeath(death, 'the module, while it was loaded,'))
-    } else if (claim !== claims.recalled) this.#again(death)
+    } else if (claim !== claims.recalled) this.again(death)
   }
 
   #outcomeOfDeath (death: ThreadDeath, who: string): Outcome {

@@ -17,6 +17,10 @@ export interface Limits {
 
 /** A dispatched run that a thread has not begun to load or run after so long is given to another. */
 export const begin_ms = 15_000
+/** A call of a batch that takes longer has the thread to itself from then on: those behind it go elsewhere. */
+export const slow_ms = 10
+/** What the calls of a batch take together, as far as is known, at most: those who wait for it wait no longer. */
+export const batch_ms = 4
 /** How often a run is dispatched before it is given up, when threads end or block before they begin it. */
 export const attemptsMax = 3
 /** How long a thread has to close what its tool left open, until it is ended. */

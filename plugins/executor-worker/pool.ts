@@ -1,16 +1,24 @@
-import { SkilletError, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { List, SkilletError, within, type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
 import { Attempt } from './attempt.ts'
-import { declaredEnvironment, threadEnvironment } from './environment.ts'
+import { Batch } from './batch.ts'
+import { slotsMax } from './board.ts'
+import { threadEnvironment } from './environment.ts'
 import { headroom_mib, type HeapWatch } from './heap-watch.ts'
-import { settle_ms, type Limits } from './limits.ts'
+import { batch_ms, begin_ms, settle_ms, type Limits } from './limits.ts'
 import type { Message } from './protocol.ts'
-import { Queue } from './queue.ts'
 import { failed, mebibytes, nothing, Run } from './run.ts'
 import { Thread } from './thread.ts'
 
+/** Tools that are known to take long give way to the server and to short ones, by so much. */
+const nice = 10
+/** How far into the queue is looked for runs that fit into a batch. */
+const lookedAtMax = 4 * slotsMax
+
 /**
- * Runs script tools in threads: one run to a thread at a time, first come, first served. At most `threads` of them
- * compute; one whose tool waits for something outside gives its place to another thread meanwhile.
+ * Runs script tools in threads, at most `threads` of which compute. Two lanes: short tools share a thread's turn, up to
+ * 64 runs as one message, and wait for the batch before them where that makes one of two; all others have a thread to
+ * themselves, first come, first served. A tool is short when its runs were; one that turns out otherwise is left alone with the thread,
+ * and one that waits for something outside gives its place to another thread meanwhile.
  */
 export class Pool implements Executor {
   readonly runtime = 'script'
@@ -18,16 +26,20 @@ export class Pool implements Executor {
   readonly #log: Logger
   readonly #heap: HeapWatch
   readonly #environment = threadEnvironment(process.env)
-  readonly #queue = new Queue<Run>()
+  readonly #short = new List<Run>()
+  readonly #others = new List<Run>()
   /** All that have not ended. */
   readonly #threads = new Set<Thread>()
   /** Last given back, last: it is used first, so that those that are not needed grow old. */
   readonly #idle: Thread[] = []
-  /** By number. */
-  readonly #attempts = new Map<number, Attempt>()
-  /** Called when a thread says it is clean, by the number of the run that left something open. */
-  readonly #settling = new Map<number, () => void>()
+  /** What each busy thread was given. */
+  readonly #given = new Map<Thread, Attempt | Batch>()
+  /** Called when a thread says it is clean. */
+  readonly #settling = new Map<Thread, () => void>()
   #computing = 0
+  /** Batches that go as they should. */
+  #batches = 0
+  #pumping = false
   #closed = false
   #sweep: NodeJS.Timeout | undefined
 
@@ -46,18 +58,19 @@ export class Pool implements Executor {
    * Runs a task to its outcome.
    * @throws SkilletError OVERLOADED when the queue is full
    */
-  async run (task: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+  async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
     if (signal.aborted || this.#closed) return { ...nothing, status: 'cancelled' }
     const { module } = task.skill
     if (module === undefined) return failed(`the skill ${task.skill.name} has no module to run`)
-    if (this.#queue.size >= this.#limits.queueMax) {
-      throw new SkilletError('OVERLOADED', `${this.#queue.size} script tools are waiting, as many as execution.queue_max allows; try again later`)
+    const waiting = this.#short.size + this.#others.size
+    if (waiting >= this.#limits.queueMax) {
+      throw new SkilletError('OVERLOADED', `${waiting} script tools are waiting, as many as execution.queue_max allows; try again later`)
     }
     const run = new Run(task, module, observer, this.#log)
     const cancel = (): void => { this.#cancel(run) }
     signal.addEventListener('abort', cancel, { once: true })
-    this.#queue.push(run)
-    this.#pump()
+    this.#laneOf(run).push(run)
+    this.#pumpSoon()
     try {
       return await run.outcome
     } finally {
@@ -65,104 +78,188 @@ export class Pool implements Executor {
     }
   }
 
+  async probe (): Promise<void> {
+    if (this.#closed) throw new Error('the executor is stopping')
+    if (this.#computing >= this.#limits.threads) return // each has its time limit
+    const thread = this.#idle.pop() ?? (this.#threads.size < this.#limits.threadsMax ? this.#newThread(0) : undefined)
+    if (thread === undefined) return
+    if (!await within(begin_ms, thread.ping()).catch(() => false)) {
+      void thread.end()
+      throw new Error('a script thread does not answer')
+    }
+    this.#giveBack(thread)
+    this.#pump()
+  }
+
   /** Settles every run, and ends every thread. */
   async close (): Promise<void> {
     this.#closed = true
     clearInterval(this.#sweep)
-    for (let run = this.#queue.shift(); run !== undefined; run = this.#queue.shift()) run.settle({ ...nothing, status: 'cancelled' })
-    const running = [...this.#attempts.values()]
-    for (const attempt of running) attempt.cancel()
-    await Promise.allSettled(running.map(attempt => attempt.run.outcome))
+    for (const lane of [this.#short, this.#others]) {
+      for (let run = lane.shift(); run !== undefined; run = lane.shift()) run.settle({ ...nothing, status: 'cancelled' })
+    }
+    const given = [...this.#given.values()]
+    for (const one of given) one.cancel()
+    await Promise.allSettled(given.flatMap(one => one.runs.map(run => run.outcome)))
     await Promise.all([...this.#threads].map(thread => thread.end()))
     this.#heap.close()
   }
 
   #cancel (run: Run): void {
-    if (this.#queue.delete(run)) return run.settle({ ...nothing, status: 'cancelled' })
-    for (const attempt of this.#attempts.values()) if (attempt.run === run) attempt.cancel()
+    if (this.#short.delete(run) || this.#others.delete(run)) run.settle({ ...nothing, status: 'cancelled' })
+    else run.holder?.cancel()
   }
 
-  /** Gives threads what waits, as far as the limits allow. */
+  #laneOf (run: Run): List<Run> {
+    return !run.sensitive && run.pace.short ? this.#short : this.#others
+  }
+
+  /** At the end of the turn, so that what comes in it goes together. */
+  #pumpSoon (): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    setImmediate(() => {
+      this.#pumping = false
+      this.#pump()
+    })
+  }
+
+  /** Gives threads what waits, as far as the limits allow: of the first of both lanes, the older. */
   #pump (): void {
-    while (!this.#closed && this.#computing < this.#limits.threads) {
-      const run = this.#queue.first()
-      if (run === undefined) return
-      const thread = this.#threadFor(run)
-      if (thread === undefined) return
-      this.#queue.shift()
-      void this.#perform(run, thread)
+    let more = true
+    while (more && !this.#closed && this.#computing < this.#limits.threads) {
+      const short = this.#firstOf(this.#short)
+      const other = this.#firstOf(this.#others)
+      if (short === undefined || (other !== undefined && other.number < short.number)) more = this.#startOther(other) || this.#startShort(short)
+      else more = this.#startShort(short) || this.#startOther(other)
     }
   }
 
-  async #perform (run: Run, thread: Thread): Promise<void> {
+  /** What has been learned of a tool since may have changed the lane of its runs. */
+  #firstOf (lane: List<Run>): Run | undefined {
+    for (let run = lane.first; run !== undefined; run = lane.first) {
+      if (this.#laneOf(run) === lane) return run
+      lane.delete(run)
+      this.#laneOf(run).push(run)
+    }
+    return undefined
+  }
+
+  #startOther (run: Run | undefined): boolean {
+    const thread = run && this.#threadFor(run, run.pace.known && !run.pace.short ? nice : 0)
+    if (run === undefined || thread === undefined) return false
+    this.#others.delete(run)
+    this.#start(thread, [run], false)
+    return true
+  }
+
+  #startShort (first: Run | undefined): boolean {
+    if (first === undefined || (this.#batches > 0 && this.#short.size < slotsMax)) return false
+    const thread = this.#threadFor(first, 0)
+    if (thread === undefined) return false
+    const together = thread.has(first.module, first.task.skill.revision)
+    const runs = together ? this.#fitting(thread) : [first]
+    for (const run of runs) this.#short.delete(run)
+    this.#start(thread, runs, together)
+    return true
+  }
+
+  /** The short runs that a thread can take as one batch. */
+  #fitting (thread: Thread): Run[] {
+    const runs: Run[] = []
+    let looked = 0
+    let ms = 0
+    for (const run of this.#short) {
+      if (runs.length === slotsMax || looked++ === lookedAtMax || ms > batch_ms) break
+      if (!run.pace.short || !thread.has(run.module, run.task.skill.revision)) continue
+      ms += run.pace.mean_ms
+      runs.push(run)
+    }
+    return runs
+  }
+
+  #start (thread: Thread, runs: readonly Run[], together: boolean): void {
     let computing = true
+    let inStep = together
     this.#computing++
-    const attempt = new Attempt(run, thread, this.#limits, {
-      waiting: () => {
-        if (!computing) return
-        computing = false
-        this.#computing--
-        this.#pump()
-      },
-      again: run => {
-        if (this.#closed) return run.settle({ ...nothing, status: 'cancelled' })
-        this.#queue.unshift(run)
-        this.#pump()
-      }
-    })
-    this.#attempts.set(attempt.number, attempt)
+    if (inStep) this.#batches++
+    const leave = (): void => {
+      if (inStep) this.#batches--
+      inStep = false
+      this.#pumpSoon()
+    }
+    const wait = (): void => {
+      if (computing) this.#computing--
+      computing = false
+      this.#pumpSoon()
+    }
+    const again = (run: Run): void => {
+      run.holder = undefined
+      if (this.#closed) return run.settle({ ...nothing, status: 'cancelled' })
+      this.#laneOf(run).unshift(run)
+      this.#pumpSoon()
+    }
+    const events = { waiting: wait, again, alone: leave }
+    const [run] = runs
+    const given = together || run === undefined ? new Batch(runs, thread, this.#limits, events) : new Attempt(run, thread, 0, this.#limits, events)
+    this.#given.set(thread, given)
     const watched = {
       get thread_id () { return thread.id },
-      since_ms: attempt.dispatched_ms,
-      get waiting () { return attempt.waiting },
-      exhausted: () => { attempt.exhaust() }
+      since_ms: given.dispatched_ms,
+      get waiting () { return given.waiting },
+      exhausted: () => { given.exhaust() }
     }
     this.#heap.add(watched)
-    const state = await attempt.perform(declaredEnvironment(process.env, run.task.skill.permissions.env))
-    this.#heap.delete(watched)
-    this.#attempts.delete(attempt.number)
-    if (computing) this.#computing--
-    switch (state) {
-      case 'free':
-        this.#giveBack(thread)
-        break
-      case 'settling':
-        this.#letSettle(thread, attempt.number)
-        break
-      case 'spent':
-        void thread.end()
+    const end = (): void => {
+      this.#heap.delete(watched)
+      leave()
+      wait()
     }
+    void this.#perform(thread, given, end)
+  }
+
+  async #perform (thread: Thread, given: Attempt | Batch, end: () => void): Promise<void> {
+    const state = await given.perform()
+    end()
+    this.#given.delete(thread)
+    if (state === 'free') this.#giveBack(thread)
+    else if (state === 'settling') this.#letSettle(thread)
+    else void thread.end()
     this.#pump()
   }
 
   /** An idle thread, or a new one. Undefined when there are as many as there may be: one that ends pumps again. */
-  #threadFor (run: Run): Thread | undefined {
-    for (let i = this.#idle.length - 1; i >= 0; i--) {
-      const thread = this.#idle[i]
-      if (thread === undefined) continue
-      const loaded = thread.revisions.get(run.module)
-      this.#idle.splice(i, 1)
-      if (loaded === undefined || loaded === run.task.skill.revision) return thread
+  #threadFor (run: Run, nice: number): Thread | undefined {
+    const { revision } = run.task.skill
+    const fits = (thread: Thread): boolean => thread.nice === nice && thread.takes(run)
+    let at = this.#idle.findLastIndex(thread => fits(thread) && thread.has(run.module, revision))
+    while (at >= 0 || (at = this.#idle.findLastIndex(fits)) >= 0) {
+      const [thread] = this.#idle.splice(at, 1)
+      const known = thread?.revisions.get(run.module)
+      if (known === undefined || known === revision) return thread
       // Modules stay loaded, with all they import: another revision needs a thread that has none of it.
-      void thread.end()
+      void thread?.end()
+      at = -1
     }
-    if (this.#threads.size >= this.#limits.threadsMax) return undefined
-    return this.#start()
+    if (this.#threads.size < this.#limits.threadsMax) return this.#newThread(nice)
+    void this.#idle.shift()?.end() // one that only others may have makes room
+    return undefined
   }
 
-  #start (): Thread {
+  #newThread (nice: number): Thread {
     const { heapBytesMax, outputBytesMax } = this.#limits
     const thread: Thread = new Thread({
       data: { output_bytes_max: outputBytesMax, heap_bytes_kept_max: heapBytesMax / 2 },
       heap_mib: mebibytes(heapBytesMax) + (this.#heap.works ? headroom_mib : 0),
       env: this.#environment,
-      onMessage: message => { this.#hear(message) },
+      nice,
+      onMessage: message => { this.#hear(thread, message) },
       onStray: error => { this.#stray(error.message) },
       onGone: () => {
         this.#threads.delete(thread)
         const at = this.#idle.indexOf(thread)
         if (at >= 0) this.#idle.splice(at, 1)
-        this.#pump()
+        this.#pumpSoon()
       }
     })
     this.#threads.add(thread)
@@ -178,16 +275,16 @@ export class Pool implements Executor {
   }
 
   /** What a tool left open has a moment to close; the thread is nobody's until then. */
-  #letSettle (thread: Thread, number: number): void {
+  #letSettle (thread: Thread): void {
     const timer = setTimeout(() => {
-      this.#settling.delete(number)
+      this.#settling.delete(thread)
       void thread.end()
     }, settle_ms)
-    this.#settling.set(number, () => {
+    this.#settling.set(thread, () => {
       clearTimeout(timer)
-      this.#settling.delete(number)
+      this.#settling.delete(thread)
       this.#giveBack(thread)
-      this.#pump()
+      this.#pumpSoon()
     })
   }
 
@@ -199,20 +296,23 @@ export class Pool implements Executor {
     this.#sweep = undefined
   }
 
-  #hear (message: Message): void {
+  #hear (thread: Thread, message: Message): void {
     switch (message.type) {
       case 'stray':
         return this.#stray(message.text)
       case 'clean':
-        return this.#settling.get(message.run)?.()
+        return this.#settling.get(thread)?.()
       case 'loading':
       case 'started':
       case 'waiting':
+      case 'told':
       case 'progress':
       case 'log':
-        return this.#attempts.get(message.run)?.hear(message)
+        return this.#given.get(thread)?.hear(message)
       case 'run':
+      case 'batch':
       case 'ask':
+      case 'ping':
       case 'ready':
       case 'ended': // Sent another way, or heard by the thread itself.
     }

@@ -1,24 +1,42 @@
-import { messageOf, outputBytesStop, outputOf, type Isolation, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { messageOf, outputBytesStop, outputOf, type Isolation, type Listed, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { paceOf, type Pace } from './pace.ts'
 import type { Of, Result } from './protocol.ts'
 
+/** Who has a run that is dispatched. */
+export interface Holder { cancel (): void }
+
+let numbers = 0
+
 /** A run from its call to its outcome, whichever threads it is tried on. */
-export class Run {
+export class Run implements Listed<Run> {
   readonly task: Task
   readonly module: string
+  /** Whether it is given anything secret. */
+  readonly sensitive: boolean
   readonly #observer: TaskObserver
   readonly #log: Logger
   readonly outcome: Promise<Outcome>
   #resolve!: (outcome: Outcome) => void
   #reject!: (error: Error) => void
-  /** Times it was dispatched. */
+  /** Its place in the order of coming. */
+  readonly number = ++numbers
+  readonly pace: Pace
+  /** Times a thread ended, or blocked, before it began, and no other run was to blame. */
   attempts = 0
   settled = false
+  list: object | undefined
+  previous: Run | undefined
+  next: Run | undefined
+  /** Undefined while it waits. */
+  holder: Holder | undefined
 
   constructor (task: Task, module: string, observer: TaskObserver, log: Logger) {
     this.task = task
     this.module = module
+    this.sensitive = task.secrets !== undefined || task.tool.secrets.length > 0
     this.#observer = observer
     this.#log = log
+    this.pace = paceOf(task.tool)
     this.outcome = new Promise((resolve, reject) => { this.#resolve = resolve; this.#reject = reject })
   }
 
@@ -33,8 +51,9 @@ export class Run {
     this.#reject(error)
   }
 
-  started (isolation: Isolation): void {
-    this.#tell(observer => { observer.started(isolation) })
+  /** @param ago_ms how long ago it began */
+  started (isolation: Isolation, ago_ms: number): void {
+    this.#tell(observer => { observer.started(isolation, ago_ms) })
   }
 
   heard (message: Of<'progress'> | Of<'log'>): void {
@@ -60,7 +79,7 @@ export function failed (message: string, details: Record<string, unknown> = {}):
 }
 
 /** The outcome of a run that was neither out of time nor cancelled. */
-export function outcomeOf (result: Exclude<Result, { kind: 'recalled' }>, bytesMax: number): Outcome {
+export function outcomeOf (result: Exclude<Result, { kind: 'recalled' | 'board' }>, bytesMax: number): Outcome {
   switch (result.kind) {
     case 'output': {
       const kept = outputOf(result.text, bytesMax, result.bytes)

@@ -11,9 +11,12 @@ const charactersMax = 1_048_576
 const progress_ms = 100
 const progressMessageMax = 1024
 
+/** What an execution is told of itself. */
+export type Given = Pick<Of<'run'>, 'run' | 'execution_id' | 'config' | 'secrets'>
+
 /** One execution in this thread: what it is told, and what it says. */
 export class Execution {
-  readonly message: Of<'run'>
+  readonly message: Given
   readonly #send: (message: Message) => void
   #controller: AbortController | undefined
   #asked = false
@@ -28,7 +31,7 @@ export class Execution {
   /** Ends it as failed, by an error that came beside its own promise. */
   fail: ((error: unknown) => void) | undefined
 
-  constructor (message: Of<'run'>, send: (message: Message) => void) {
+  constructor (message: Given, send: (message: Message) => void) {
     this.message = message
     this.#send = send
   }

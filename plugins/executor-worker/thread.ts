@@ -1,6 +1,7 @@
 import { Piscina } from 'piscina'
 import type { MessagePort, Worker } from 'node:worker_threads'
-import { claims, exchange, isMessage, type Ended, type Message, type Of, type ThreadData } from './protocol.ts'
+import { Board } from './board.ts'
+import { isMessage, type Ended, type Message, type Of, type ThreadData } from './protocol.ts'
 import { abandon_ms } from './limits.ts'
 
 /** How a thread ended while it had a run. */
@@ -28,10 +29,12 @@ interface Given {
 }
 
 export interface ThreadOptions {
-  data: Omit<ThreadData, 'claim'>
+  data: Omit<ThreadData, 'board'>
   /** Hard limit of the heap, in MiB. */
   heap_mib: number
   env: Record<string, string>
+  /** How much it gives way to other threads of the machine: 0 not at all, 19 most. */
+  nice: number
   /** What it says, but for `ready` and `ended`. */
   onMessage (message: Message): void
   /** An error in it that no run is told of. */
@@ -57,8 +60,9 @@ const worker_file = new URL('worker.js', import.meta.url).href
  */
 export class Thread {
   readonly #piscina: Piscina
-  readonly #claim = new Int32Array(new SharedArrayBuffer(4))
+  readonly board = new Board()
   readonly #options: ThreadOptions
+  readonly nice: number
   #worker: Worker | undefined
   #port: MessagePort | undefined
   /** A run to be asked as soon as the thread listens. */
@@ -71,11 +75,14 @@ export class Thread {
   #ending: Promise<void> | undefined
   /** The revision it has loaded, or begun to load, by module. */
   readonly revisions = new Map<string, string>()
+  /** Modules of which a tool has begun: they are loaded. */
+  readonly loaded = new Set<string>()
   /** performance.now() when it was last given back. */
   idle_since_ms = 0
 
   constructor (options: ThreadOptions) {
     this.#options = options
+    this.nice = options.nice
     this.#piscina = new Piscina({
       filename: worker_file,
       minThreads: 0,
@@ -83,11 +90,12 @@ export class Thread {
       idleTimeout: Infinity,
       atomics: 'disabled',
       recordTiming: false,
+      niceIncrement: options.nice,
       argv: [],
       execArgv: [],
       env: options.env,
       resourceLimits: { maxOldGenerationSizeMb: options.heap_mib },
-      workerData: { ...options.data, claim: this.#claim } satisfies ThreadData
+      workerData: { ...options.data, board: this.board.memory } satisfies ThreadData
     })
     // Without a listener, an error in an idle thread would end the process.
     this.#piscina.on('error', (error: Error) => { options.onStray(this.#sensitive ? new Error(withheld) : error) })
@@ -104,13 +112,14 @@ export class Thread {
   }
 
   /**
-   * Gives it a run. One at a time.
+   * Gives it a run or a batch. One at a time; its board was dealt for it.
    * @throws ThreadDeath when it ended before the run did; everything it had said before was heard by then
    */
-  async execute (message: Of<'run'>): Promise<Ended> {
-    Atomics.store(this.#claim, 0, claims.dispatched)
-    this.revisions.set(message.module, message.revision)
-    this.#sensitive ||= message.sensitive
+  async execute (message: Of<'run'> | Of<'batch'>): Promise<Ended> {
+    if (message.type === 'run') {
+      this.revisions.set(message.module, message.revision)
+      this.#sensitive ||= message.sensitive
+    }
     try {
       return await new Promise<Ended>((resolve, reject) => {
         const given: Given = { resolve, reject, ended: undefined, returned: false }
@@ -132,14 +141,25 @@ export class Thread {
     }
   }
 
-  /** Takes back the run it was given, if its tool has not begun: then it never will. */
-  recall (): boolean {
-    return exchange(this.#claim, claims.dispatched, claims.recalled) || exchange(this.#claim, claims.loading, claims.recalled)
+  /** Whether it has loaded this very module. */
+  has (module: string, revision: string): boolean {
+    return this.loaded.has(module) && this.revisions.get(module) === revision
   }
 
-  /** How far its run is; one of `claims`. */
-  get claim (): number {
-    return Atomics.load(this.#claim, 0)
+  /**
+   * Whether a run may have it. Code can leave traps for what comes later in the same thread: what is given anything secret
+   * shares a thread with no other skill, neither before nor after.
+   */
+  takes ({ module, sensitive }: { module: string, sensitive: boolean }): boolean {
+    const others = this.revisions.size > (this.revisions.has(module) ? 1 : 0)
+    return !others || !(sensitive || this.#sensitive)
+  }
+
+  /** Resolves when it answers. Only while it has no run. */
+  async ping (): Promise<void> {
+    const answer = this.#piscina.run({ type: 'ping' } satisfies Message)
+    if (this.#worker === undefined) this.#attach()
+    await answer
   }
 
   /** Asks a running tool to end. */

@@ -1,15 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setImmediate } from 'node:timers'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel, parentPort, workerData } from 'node:worker_threads'
-import { claims, exchange, type Ended, type Message, type Of, type Result, type ThreadData } from './protocol.ts'
+import { Board, claims } from './board.ts'
+import type { Ended, Message, Of, Result, ThreadData } from './protocol.ts'
+import { performBatch } from './thread-batch.ts'
 import { captureOutput } from './thread-capture.ts'
 import { Execution } from './thread-execution.ts'
 import { activeCount, leftOpen, noteHiddenTimers, whenClosed } from './thread-leftovers.ts'
 import { isLoaded, load, toolOf, urlOf } from './thread-modules.ts'
+import { isThenable, settled } from './thread-promise.ts'
 import { failureOf, messageOfThrow, resultOf } from './thread-text.ts'
 
 /**
- * The script thread: the default export runs one tool. Whatever the tool does, the result is the tool's own; what it
+ * The script thread: the default export runs one tool, or a batch of short ones. Whatever the tool does, the result is the tool's own; what it
  * leaves open is told, so that the thread is not given to anybody else.
  */
 
@@ -17,6 +21,7 @@ const port = parentPort
 if (port === null) throw new Error('this module runs in a worker thread')
 const data: ThreadData = workerData
 const send = (message: Message): void => { port.postMessage(message) }
+const board = new Board(data.board)
 const environment = { ...process.env }
 
 /** Whose code runs, through every await and callback; readable in the handlers of stray errors, too. */
@@ -43,16 +48,38 @@ function stray (error: unknown): void {
   else send({ type: 'stray', text: execution === undefined ? messageOfThrow(error) : `${execution.message.execution_id}: ${messageOfThrow(error)}` })
 }
 
-export default async function run (message: Of<'run'>): Promise<Ended | null> {
-  const execution = new Execution(message, send)
-  const before = activeCount()
+export default async function run (message: Of<'run'> | Of<'batch'> | Of<'ping'>): Promise<Ended | null> {
+  switch (message.type) {
+    case 'run': return await runAlone(message)
+    case 'batch': return await performBatch(message, board, data.output_bytes_max, host)
+    case 'ping': return null
+  }
+}
+
+const host = { send, begin, as: <T>(execution: Execution, call: () => T): T => owner.run(execution, call), end, keepsTooMuch }
+
+/** From now on an execution is the thread's. */
+function begin (execution: Execution, env: Record<string, string>): void {
   current = execution
   // A plain object: whatever tools do to it is gone when the next run begins.
-  process.env = { ...environment, ...message.env }
-  const { result, ran_ms, over } = await owner.run(execution, perform, execution)
+  process.env = { ...environment, ...env }
+}
+
+/** Nothing is heard of it any more. */
+function end (execution: Execution): void {
   flush()
   execution.end()
   current = undefined
+}
+
+async function runAlone (message: Of<'run'>): Promise<Ended | null> {
+  const execution = new Execution(message, send)
+  const before = activeCount()
+  begin(execution, message.env)
+  const { result, ran_ms, over } = await owner.run(execution, perform, execution, message)
+  // What it has put off to the end of its turn is still its own: a loop in it is ended as one in the tool.
+  await new Promise(resolve => { setImmediate(resolve) })
+  end(execution)
   const spent = !over || keepsTooMuch(ran_ms)
   const settling = !spent && leftOpen(before)
   const ended: Ended = { type: 'ended', run: message.run, result, ran_ms, thread: spent ? 'spent' : settling ? 'settling' : 'free' }
@@ -73,12 +100,11 @@ function keepsTooMuch (ran_ms: number): boolean {
 /** A result; `over` says whether the thread came out of it whole: nothing runs on, nothing is half loaded. */
 interface Performed { result: Result, ran_ms: number, over: boolean }
 
-async function perform (execution: Execution): Promise<Performed> {
-  const { message } = execution
+async function perform (execution: Execution, message: Of<'run'>): Promise<Performed> {
   const url = urlOf(message.module, message.revision)
   let from: number = claims.dispatched
   if (!isLoaded(url)) {
-    if (!exchange(data.claim, claims.dispatched, claims.loading)) return recalled
+    if (!board.move(0, claims.dispatched, claims.loading)) return recalled
     from = claims.loading
     send({ type: 'loading', run: message.run })
     const failure = await settled(execution, () => load(url))
@@ -90,7 +116,7 @@ async function perform (execution: Execution): Promise<Performed> {
   } catch (error) {
     return { result: failureOf(error), ran_ms: 0, over: true }
   }
-  if (!exchange(data.claim, from, claims.begun)) return recalled
+  if (!board.begin(0, from)) return recalled
   send({ type: 'started', run: message.run })
   const began_ms = performance.now()
   try {
@@ -105,36 +131,3 @@ async function perform (execution: Execution): Promise<Performed> {
 }
 
 const recalled: Performed = { result: { kind: 'recalled' }, ran_ms: 0, over: true }
-
-type End = { value: unknown, over: true } | { error: unknown, over: boolean }
-
-/**
- * How a promise ends; or the stray error of its execution, which then goes on and is not over.
- * @param waiting called when the promise is still pending after what was due at once
- */
-function settled (execution: Execution, begin: () => unknown, waiting?: () => void): Promise<End> {
-  return new Promise(resolve => {
-    let pending = true
-    const end = (how: End): void => {
-      pending = false
-      execution.fail = undefined
-      resolve(how)
-    }
-    execution.fail = error => { end({ error, over: false }) }
-    new Promise(resolve => { resolve(begin()) }).then(
-      value => end({ value, over: true }),
-      (error: unknown) => end({ error, over: true })
-    )
-    if (waiting !== undefined) afterMicrotasks(4, () => { if (pending) waiting() })
-  })
-}
-
-/** An async function that awaits nothing settles within a few microtasks: it is not worth a message that it waits. */
-function afterMicrotasks (count: number, then: () => void): void {
-  if (count === 0) then()
-  else queueMicrotask(() => { afterMicrotasks(count - 1, then) })
-}
-
-function isThenable (value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
-}

@@ -1,4 +1,4 @@
-import { health, messageOf, SkilletError, type Call, type Config, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
+import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
 import { Bodies, BodyCut, tooLarge } from './bodies.ts'
 import { unchecked, type Admission, type Door } from './door.ts'
 import { checkFraming, unframed, type Framing } from './framing.ts'
@@ -7,7 +7,7 @@ import { checkMediaType, placementOf, readBody, readUrl, type Placement } from '
 import { corsHeaders, preflightHeaders, type Origins } from './origins.ts'
 import { Replies } from './replies.ts'
 import { Router, type Match } from './router.ts'
-import { compileSerializer } from './serialize.ts'
+import { compileSerializer, type Serializer } from './serialize.ts'
 import { ClientGone, headerOf, type Close, type Exchange } from './server.ts'
 
 /** A request that was let in, and what its reply needs. */
@@ -66,7 +66,7 @@ export class App {
   /** Answers a request. Never throws. */
   readonly handle = (exchange: Exchange): void => {
     if (this.#debug) this.#it.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
-    let turn: Turn = { exchange, framing: unframed, cors: undefined, admission: unchecked }
+    let turn: Turn | undefined
     try {
       const framing = checkFraming(exchange)
       const match = this.router.find(exchange.path)
@@ -78,6 +78,7 @@ export class App {
       if (admission.refusal !== undefined) throw admission.refusal
       this.#dispatch(turn, match)
     } catch (error) {
+      turn ??= { exchange, framing: unframed, cors: undefined, admission: unchecked }
       this.#fail(turn, error, this.#afterRefusal(turn.framing))
     }
   }
@@ -138,7 +139,7 @@ export class App {
   }
 
   /** Not async: what can be refused before the body is read is refused while the engine still holds the body. */
-  #operate (operation: Operation, placement: Placement, serialize: (value: unknown) => string, turn: Turn, values: readonly string[]): Promise<void> {
+  #operate (operation: Operation, placement: Placement, serialize: Serializer, turn: Turn, values: readonly string[]): Promise<void> {
     const { exchange, framing } = turn
     const { gateway } = this.#it
     const { bytesMax } = this.#bodies.limits
@@ -165,7 +166,7 @@ export class App {
       })
     }
     probe('/livez', async () => true)
-    probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#it.gateway.writes())
+    probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#it.gateway.ready())
   }
 
   #fail (turn: Turn, thrown: unknown, close: Close): void {
@@ -202,7 +203,7 @@ class HttpCall implements Call {
     this.access = access
   }
 
-  get signal (): AbortSignal {
+  get signal (): CancelSignal {
     return this.#exchange.signal
   }
 }

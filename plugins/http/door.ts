@@ -59,11 +59,14 @@ export class Door {
     this.#failing = quotaOf(failed_auth_limit_per_minute, 0)
   }
 
-  admit ({ headers, remote_address }: Pick<Exchange, 'headers' | 'remote_address'>): Admission {
-    const found = this.#keys.size === 0 ? 'missing' : this.#keys.holderOf(headers)
+  admit (exchange: Pick<Exchange, 'headers' | 'remote_address'>): Admission {
+    const { headers } = exchange
+    const found = this.#keys.holderOf(headers)
     const holder = typeof found === 'string' ? undefined : found
     const quota = holder === undefined ? this.#usual : this.#quotaOf(holder)
-    const address = holder === undefined ? this.#addresses.callerOf(remote_address, headers) : ''
+    // Asked for where it is needed alone: it costs the engine as much as all else that is done here.
+    const counts = quota.policies.length > 0 || (this.#auth_required && found === 'wrong')
+    const address = holder === undefined && counts ? this.#addresses.callerOf(exchange.remote_address, headers) : ''
     const verdict = quota.policies.length === 0
       ? undefined
       : holder === undefined ? this.#byAddress.take(address, quota.policies) : this.#byKey.take(holder.access.key, quota.policies)

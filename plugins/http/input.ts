@@ -1,4 +1,4 @@
-import { coerceText, decodeJson, didYouMean, SkilletError, type JsonObject, type Operation } from '../../kernel/index.ts'
+import { coerceText, decodeJson, didYouMean, isObject, SkilletError, type JsonObject, type Operation } from '../../kernel/index.ts'
 
 /** Where the fields of an operation's input stand in its request; derived from route and schema, never written down. */
 export interface Placement {
@@ -86,10 +86,6 @@ function decode (text: string, what: string): string {
   } catch {
     throw invalid(`${what} has bad percent-encoding`)
   }
-}
-
-function isObject (value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function kindOf (value: unknown): string {

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto'
 import { accessOf, defaultKeyName, hashKey, SCOPES, type Access, type KeySettings } from '../../kernel/index.ts'
 import { headerOf, type HeaderBlock } from './server.ts'
 
@@ -13,12 +14,12 @@ export type NoKey = 'missing' | 'wrong'
 
 /** The keys of the server, which may change while it runs. */
 export class Keys {
-  readonly #default: readonly [hash: string, holder: KeyHolder] | undefined
+  readonly #default: { readonly digest: Buffer, readonly holder: KeyHolder } | undefined
   /** By name, with what it was made from: a key that did not change keeps its holder. */
   #named = new Map<string, { text: string, hash: string, holder: KeyHolder }>()
   /**
-   * By hash. A lookup takes a time that tells something of the digests compared, and of a digest nothing can be
-   * told of a key that is not known already.
+   * By hash. The time of a lookup may tell something of a digest, which is of no use: a named key has 256 random bits, so that
+   * nobody finds it by its digest. The default key is whatever the user chose, and is compared in constant time.
    */
   #byHash = new Map<string, KeyHolder>()
 
@@ -26,12 +27,11 @@ export class Keys {
   constructor (defaultKey: string | undefined) {
     if (defaultKey === undefined || defaultKey === '') return
     if (!/^[\x21-\x7e]+$/.test(defaultKey)) throw new Error('SERVICE_API_KEY holds characters that no header can carry; use printable ASCII without spaces')
-    this.#default = [hashKey(defaultKey), { access: accessOf(defaultKeyName, { scopes: [...SCOPES], skills: [] }), limits: {} }]
-    this.replace({})
+    this.#default = { digest: Buffer.from(hashKey(defaultKey)), holder: { access: accessOf(defaultKeyName, { scopes: [...SCOPES], skills: [] }), limits: {} } }
   }
 
   get size (): number {
-    return this.#byHash.size
+    return this.#byHash.size + (this.#default === undefined ? 0 : 1)
   }
 
   /** From now on these are the named keys. */
@@ -43,7 +43,7 @@ export class Keys {
       named.set(name, known?.text === text ? known : { text, hash: settings.hash, holder: { access: accessOf(name, settings), limits: settings } })
     }
     this.#named = named
-    this.#byHash = new Map([...[...named.values()].map(({ hash, holder }) => [hash, holder] as const), ...(this.#default === undefined ? [] : [this.#default])])
+    this.#byHash = new Map([...named.values()].map(({ hash, holder }) => [hash, holder]))
   }
 
   /** Who sent a request. Two different keys are none: nobody can say which was meant. */
@@ -53,6 +53,8 @@ export class Keys {
     const apiKey = headerOf(headers, 'x-api-key')
     if (bearer === undefined && apiKey === undefined) return authorization === undefined ? 'missing' : 'wrong'
     if (bearer !== undefined && apiKey !== undefined && bearer !== apiKey) return 'wrong'
-    return this.#byHash.get(hashKey(bearer ?? apiKey ?? '')) ?? 'wrong'
+    const hash = hashKey(bearer ?? apiKey ?? '')
+    if (this.#default !== undefined && timingSafeEqual(Buffer.from(hash), this.#default.digest)) return this.#default.holder
+    return this.#byHash.get(hash) ?? 'wrong'
   }
 }

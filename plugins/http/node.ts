@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server as NodeServer, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { messageOf } from '../../kernel/index.ts'
+import { Canceller, messageOf, type CancelSignal } from '../../kernel/index.ts'
 import type { Bodies, Body } from './bodies.ts'
 import {
   ClientGone, linger_ms, lingerBytesMax, Pending,
@@ -69,7 +69,7 @@ class NodeExchange implements Exchange {
   readonly #response: ServerResponse
   #gone = false
   #body: Body | undefined
-  #controller: AbortController | undefined
+  #canceller: Canceller | undefined
   #onGone: (() => void) | undefined
 
   constructor (request: IncomingMessage, response: ServerResponse, pending: Pending) {
@@ -84,7 +84,7 @@ class NodeExchange implements Exchange {
       pending.end()
       if (response.writableFinished) return
       this.#onGone?.()
-      this.#controller?.abort()
+      this.#canceller?.abort()
     })
     const { url = '/' } = request
     const mark = url.indexOf('?')
@@ -98,12 +98,12 @@ class NodeExchange implements Exchange {
     return this.#request.socket.remoteAddress ?? ''
   }
 
-  get signal (): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#gone) this.#controller.abort()
+  get signal (): CancelSignal {
+    if (this.#canceller === undefined) {
+      this.#canceller = new Canceller()
+      if (this.#gone) this.#canceller.abort()
     }
-    return this.#controller.signal
+    return this.#canceller
   }
 
   body (bodies: Bodies): Promise<Uint8Array> {

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode, type JsonObject, type Operation, type Version } from '../../kernel/index.ts'
+import { ERRORS, isObject, type ErrorCode, type JsonObject, type Operation, type Version } from '../../kernel/index.ts'
 import { placementOf, type Placement } from './input.ts'
 import { versionFields } from './serialize.ts'
 import { STATUS } from './status.ts'
@@ -185,8 +185,4 @@ function requiredOf ({ required }: Operation['input']): readonly string[] {
 
 function pascal (name: string): string {
   return name.split('_').map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('')
-}
-
-function isObject (value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -25,7 +25,7 @@ export class Replies {
     this.#version = version
   }
 
-  json (turn: Turn, body: string, close: Close): void {
+  json (turn: Turn, body: string | Uint8Array, close: Close): void {
     turn.exchange.reply(200, json, body, close, ownOf(turn))
   }
 

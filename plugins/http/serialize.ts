@@ -1,19 +1,38 @@
 import fastJsonStringify, { type Schema } from 'fast-json-stringify'
 import type { TObject } from 'typebox'
-import type { ErrorEnvelope, JsonObject, Version } from '../../kernel/index.ts'
+import { isObject, type ErrorEnvelope, type JsonObject, type Version } from '../../kernel/index.ts'
 
 /** What the root of every JSON response under /api carries beside its own fields; both are the service's version. */
 export function versionFields ({ version }: Version): { api_version: string, service_version: string } {
   return { api_version: version, service_version: version }
 }
 
-/** Compiles the serializer of an output schema; it adds the version fields. */
-export function compileSerializer (output: TObject, version: Version): (value: unknown) => string {
+/** Makes the body of a reply. */
+export type Serializer = (output: object) => string | Uint8Array
+
+/** From this size on a body that is kept is kept as bytes: they are sent without being copied. */
+const keptAsBytes = 32_768
+
+/**
+ * Compiles the serializer of an output schema; it adds the version fields. What is frozen will not change, and is
+ * serialized once, however often it is the answer.
+ */
+export function compileSerializer (output: TObject, version: Version): Serializer {
   const plain = plainSchema(output)
   const properties = isObject(plain['properties']) ? plain['properties'] : {}
   for (const [name, text] of Object.entries(versionFields(version))) properties[name] = { type: 'string', default: text }
   const schema: Schema = { ...plain, type: 'object', properties: properties as Record<string, Schema> }
-  return fastJsonStringify(schema)
+  const serialize = fastJsonStringify(schema)
+  const kept = new WeakMap<object, string | Uint8Array>()
+  return output => {
+    if (!Object.isFrozen(output)) return serialize(output)
+    let body = kept.get(output)
+    if (body === undefined) {
+      const text = serialize(output)
+      kept.set(output, body = text.length < keptAsBytes ? text : Buffer.from(text))
+    }
+    return body
+  }
 }
 
 export function serializeError (envelope: ErrorEnvelope, version: Version): string {
@@ -46,8 +65,4 @@ function plainSchema (schema: unknown): JsonObject {
     case 'string': case 'integer': case 'number': case 'boolean': return { type }
     default: return {}
   }
-}
-
-function isObject (value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

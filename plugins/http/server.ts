@@ -1,4 +1,4 @@
-import type { Logger } from '../../kernel/index.ts'
+import type { CancelSignal, Logger } from '../../kernel/index.ts'
 import type { Bodies } from './bodies.ts'
 
 /**
@@ -21,7 +21,7 @@ export interface Exchange {
   readonly headers: HeaderBlock
   readonly remote_address: string
   /** Aborts when the client goes away before the reply. Made when first asked for. */
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /**
    * Reads the body. It must be asked for before the handler returns: later its beginning may be lost.
    * @throws BodyCut as soon as it goes past a limit; ClientGone when the client left

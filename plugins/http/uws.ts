@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { messageOf, type Logger } from '../../kernel/index.ts'
+import { Canceller, messageOf, type CancelSignal, type Logger } from '../../kernel/index.ts'
 import type { Bodies, Body } from './bodies.ts'
 import {
   ClientGone, linger_ms, lingerBytesMax, Pending,
@@ -151,7 +151,7 @@ class UwsExchange implements Exchange {
   readonly #pending: Pending
   #gone = false
   #replied = false
-  #controller: AbortController | undefined
+  #canceller: Canceller | undefined
   /** Undefined until somebody wants the body. */
   #receive: ((chunk: Uint8Array, last: boolean) => void) | undefined
   #body: Body | undefined
@@ -176,12 +176,12 @@ class UwsExchange implements Exchange {
     return this.#gone ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString()
   }
 
-  get signal (): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#gone) this.#controller.abort()
+  get signal (): CancelSignal {
+    if (this.#canceller === undefined) {
+      this.#canceller = new Canceller()
+      if (this.#gone) this.#canceller.abort()
     }
-    return this.#controller.signal
+    return this.#canceller
   }
 
   body (bodies: Bodies): Promise<Uint8Array> {
@@ -290,7 +290,7 @@ class UwsExchange implements Exchange {
     if (this.#gone) return
     this.#finish()
     this.#onGone?.()
-    this.#controller?.abort()
+    this.#canceller?.abort()
   }
 
   /** Nothing may touch the response from here on. */

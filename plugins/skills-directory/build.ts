@@ -1,9 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, version as esbuildVersion, type BuildFailure } from 'esbuild'
-import { messageOf } from '../../kernel/index.ts'
+import { messageOf, replaceFile } from '../../kernel/index.ts'
 import { firstLine, SkillFault } from './files.ts'
 import type { DescriberData } from './protocol.ts'
 
@@ -33,9 +33,9 @@ export async function buildModule (entry: string, revision: string, { cache_dir,
   const { code, inputs } = await bundle(entry, skill_module)
   const module = `${sha256(code)}.mjs`
   mkdirSync(cache_dir, { recursive: true, mode: 0o700 })
-  writeWhole(join(cache_dir, module), code)
+  await replaceFile(join(cache_dir, module), code, { durable: false })
   const receipt: Receipt = { recipe, revision, module, inputs: hashes(inputs) }
-  writeWhole(receiptPath, JSON.stringify(receipt))
+  await replaceFile(receiptPath, JSON.stringify(receipt), { durable: false })
   return { module: join(cache_dir, module), inputs: Object.keys(receipt.inputs) }
 }
 
@@ -99,13 +99,6 @@ function hashes (inputs: readonly string[]): Record<string, string> {
 
 function sha256 (data: string | Buffer): string {
   return createHash('sha256').update(data).digest('hex')
-}
-
-/** Written aside and renamed: another process sees the whole file or none. */
-function writeWhole (path: string, text: string): void {
-  const aside = `${path}.${randomUUID()}.tmp`
-  writeFileSync(aside, text, { mode: 0o600 })
-  renameSync(aside, path)
 }
 
 /** Removes what no skill has used for a long time. @returns how many files */

@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { access, mkdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { access, mkdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { messageOf, type Logger } from '../../kernel/index.ts'
+import { messageOf, replaceFile, type Logger } from '../../kernel/index.ts'
 import type { DescribedSkill, Folder } from './protocol.ts'
 import { stampOf } from './revision.ts'
 
@@ -53,12 +53,10 @@ export class DescriptionCache {
   /** Keeps a description. That it can't be kept is no reason not to serve. */
   async put (folder: Folder, skill: DescribedSkill, outside: string[]): Promise<void> {
     const path = this.#pathOf(folder)
-    const aside = `${path}.${randomUUID()}.tmp`
     try {
       await mkdir(this.#directory, { recursive: true, mode: 0o700 })
       const entry: Entry = { key: await this.#keyOf(folder, outside), outside, skill }
-      await writeFile(aside, JSON.stringify(entry), { mode: 0o600 })
-      await rename(aside, path)
+      await replaceFile(path, JSON.stringify(entry), { durable: false })
     } catch (error) {
       this.#log.debug({ path, error: messageOf(error) }, 'the description of a skill could not be kept')
     }

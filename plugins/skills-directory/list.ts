@@ -1,6 +1,6 @@
 import { opendir, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { SKILL_NAME } from '../../kernel/index.ts'
+import { hasCode, SKILL_NAME } from '../../kernel/index.ts'
 import { mapAtMost } from './at-most.ts'
 import { systemMessage } from './files.ts'
 import type { Fault, Folder } from './protocol.ts'
@@ -34,7 +34,7 @@ export async function listSkills (directory: string, signal: AbortSignal): Promi
   try {
     names = await entriesOf(directory)
   } catch (error) {
-    listing.found = !isAbsent(error)
+    listing.found = !hasCode(error, 'ENOENT')
     fault(directory, `the skills directory can't be read: ${systemMessage(error)}`)
     return listing
   }
@@ -75,8 +75,4 @@ async function look (directory: string, name: string): Promise<Folder | Fault | 
   } catch (error) {
     return { name, path, error: `the folder can't be read: ${systemMessage(error)}` }
   }
-}
-
-function isAbsent (error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

@@ -1,4 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises'
+import { hasCode } from '../../kernel/index.ts'
 
 /**
  * Where things stand in a file of LMDB's data format 2 (integers in the byte order of the machine). A page begins
@@ -47,7 +48,7 @@ async function findDamage (file: string): Promise<string | undefined> {
   try {
     handle = await open(file, 'r')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (hasCode(error, 'ENOENT')) return undefined
     throw error
   }
   try {

@@ -54,11 +54,6 @@ export class History {
     return { first, last }
   }
 
-  /** Whether a committed execution is one this process knows to be unfinished. */
-  isKnown (id: string): boolean {
-    return this.#sequences.has(id)
-  }
-
   get (id: string): StoredExecution | undefined {
     const sequence = idPattern.test(id) ? this.#env.ids.get(id) : undefined
     return sequence === undefined ? undefined : this.#read(Number(sequence))

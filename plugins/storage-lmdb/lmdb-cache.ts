@@ -34,7 +34,7 @@ export class LmdbCache implements Cache {
         cache.putSync(key, value)
         cacheOrder.putSync(++last, key)
       }
-      for (const { key: number, value: key } of [...cacheOrder.getRange({ limit: entries.length })]) {
+      for (const { key: number, value: key } of cacheOrder.getRange({ limit: entries.length }).asArray) {
         if (number > last - this.#entriesMax) break
         cache.removeSync(key)
         cacheOrder.removeSync(number)

@@ -19,6 +19,10 @@ export class LmdbStorage implements Storage {
     this.#writer = writer
   }
 
+  admit (): void {
+    this.#writer.admit()
+  }
+
   save (stored: StoredExecution): void {
     this.#writer.save(stored)
   }

@@ -2,7 +2,7 @@ import { messageOf, SkilletError, type Logger, type PluginContext, type StoredEx
 import type { Environment } from './environment.ts'
 import type { History } from './history.ts'
 
-/** Executions that may wait for a commit. */
+/** Executions that may wait for a commit while more are admitted. */
 const pendingMax = 50_000
 /** How long a failed commit waits before it is tried again; doubled each time. */
 const retryMin_ms = 100
@@ -50,13 +50,14 @@ export class Writer {
   }
 
   /** @throws SkilletError OVERLOADED */
-  save (stored: StoredExecution): void {
-    const { id } = stored.execution
-    const { records } = this.#open
-    if (records.size + (this.#taken?.records.size ?? 0) >= pendingMax && !records.has(id) && this.#taken?.records.has(id) !== true && !this.#history.isKnown(id)) {
+  admit (): void {
+    if (this.#open.records.size + (this.#taken?.records.size ?? 0) >= pendingMax) {
       throw new SkilletError('OVERLOADED', `${pendingMax} executions wait for the history to be written; try again later`)
     }
-    records.set(id, stored)
+  }
+
+  save (stored: StoredExecution): void {
+    this.#open.records.set(stored.execution.id, stored)
     this.#running ??= this.#run()
   }
 

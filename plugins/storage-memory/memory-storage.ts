@@ -7,7 +7,7 @@ import { MemoryCache } from './memory-cache.ts'
 /** What is kept at most, whatever the configuration allows a disk to keep. */
 const executionsMax = 100_000
 const charactersMax = 256 * 1_048_576
-/** Executions new to the store that may wait for a commit. */
+/** Executions that may wait for a commit while more are admitted. */
 const pendingMax = 50_000
 const day_ms = 86_400_000
 
@@ -45,12 +45,12 @@ export class MemoryStorage implements Storage {
     this.#daysMax = history_days_max
   }
 
+  admit (): void {
+    if (this.#pending.size >= pendingMax) throw new SkilletError('OVERLOADED', `${this.#pending.size} executions wait for the history; try again later`)
+  }
+
   save (stored: StoredExecution): void {
-    const { id } = stored.execution
-    if (this.#pending.size >= pendingMax && !this.#pending.has(id) && !this.#byId.has(id)) {
-      throw new SkilletError('OVERLOADED', `${this.#pending.size} executions wait for the history; try again later`)
-    }
-    this.#pending.set(id, stored)
+    this.#pending.set(stored.execution.id, stored)
     this.#commit ??= new Promise(resolve => {
       setImmediate(() => {
         this.#apply()

@@ -80,8 +80,7 @@ export default defineSkill({
       },
       timeout_ms: 60_000,
       async run ({ path, from, lines: count, numbers }, context) {
-        return await opened(path, context, async found => {
-          refuseUnlessFile(path, found)
+        return await openedFile(path, context, async found => {
           if (await isBinary(found.handle)) throw new Error(`${path} is a binary file; read_bytes reads it`)
           const lines: string[] = []
           let at = 0
@@ -107,8 +106,7 @@ export default defineSkill({
         encoding: { type: 'string', description: 'How they are written', enum: ['hex', 'base64'], default: 'hex' }
       },
       async run ({ path, offset, length, encoding }, context) {
-        return await opened(path, context, async found => {
-          refuseUnlessFile(path, found)
+        return await openedFile(path, context, async found => {
           const { buffer, bytesRead } = await found.handle.read(Buffer.alloc(length), 0, length, offset)
           return buffer.subarray(0, bytesRead).toString(encoding)
         })
@@ -215,8 +213,11 @@ async function opened<T> (path: string, { config }: ToolContext, use: (found: Op
   }
 }
 
-function refuseUnlessFile (path: string, { stats }: Opened): void {
-  if (!stats.isFile()) throw new Error(`${path} is not a regular file`)
+async function openedFile<T> (path: string, context: ToolContext, use: (found: Opened) => Promise<T>): Promise<T> {
+  return await opened(path, context, async found => {
+    if (!found.stats.isFile()) throw new Error(`${path} is not a regular file`)
+    return await use(found)
+  })
 }
 
 function withNote (lines: readonly string[], note: string): string {

@@ -221,6 +221,20 @@ function testAborts (t: Test, harness: ExecutorHarness): void {
 }
 
 function testConcurrency (t: Test, harness: ExecutorHarness): void {
+  when(t, 'a probe is answered by an idle executor and by one that is as busy as it may be, and by a closed one never', { concurrency: harness.concurrency }, ({ concurrency: { config, limit, hang } }) => async t => {
+    const opened = await harness.open(config)
+    const { executor } = opened
+    if (executor.probe === undefined) return await opened.close() // it need not have one
+    await executor.probe()
+    const runs = Array.from({ length: limit + 1 }, () => begin(executor, hang))
+    await until(() => runs.filter(({ started }) => started.length > 0).length === limit)
+    await executor.probe()
+    for (const { abort } of runs) abort.abort()
+    for (const { outcome } of runs) t.match(await outcome, { status: 'cancelled' })
+    await executor.probe()
+    await opened.close()
+    await t.rejects(executor.probe())
+  })
   when(t, 'no more than the limit runs at once; what is queued starts as others end, or never when it is aborted', { limit: harness.concurrency }, ({ limit: { config, limit, hang } }) =>
     using(harness, config, async (t, executor) => {
       const all = Array.from({ length: limit + 3 }, () => begin(executor, hang))

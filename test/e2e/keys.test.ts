@@ -13,7 +13,8 @@ t.test('keys are made, used, limited and revoked while the server runs', async t
   const made = await skillet(home, ['key', 'create', 'first', '--json'])
   const { key: first, file } = JSON.parse(made.stdout) as { key: string, file: string }
   t.match(first, /^sk_[\w-]{43}$/)
-  const server = await startServer(home, ['--auth-required'])
+  // Polling with a key that is not there yet, or no more, would itself be limited.
+  const server = await startServer(home, ['--auth-required'], { env: { SKILLET_SERVER_FAILED_AUTH_LIMIT_PER_MINUTE: '0' } })
   t.teardown(() => server.kill())
   const ask = async (key: string, path = '/api/skills', body?: unknown): Promise<{ status: number, body: Record<string, unknown> }> =>
     await request(server.url, path, body, { headers: { 'x-api-key': key, 'content-type': 'application/json' } })

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { plotsOf, tableOf, type Results } from '../../bench/lib/results.ts'
 import { settings } from '../../kernel/config-load.ts'
 import { makeHome, startServer } from '../support/program.ts'
 
@@ -35,6 +36,17 @@ t.test('the table of settings is what the schema says', async t => {
   const table = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(readme)?.[1] ?? ''
   const rows = settings.map(({ path, schema }) => `| \`${path.join('.')}\` | \`${JSON.stringify(schema.default)}\` | ${String(schema.description)} |`)
   t.equal(table, ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n'), 'run `node scripts/readme.mjs` to renew it')
+})
+
+t.test('the table and the plots of the benchmarks show their results', async t => {
+  const folder = new URL('../../../bench/results/', import.meta.url)
+  const results = JSON.parse(readFileSync(new URL('results.json', folder), 'utf8')) as Results
+  const table = /<!-- bench -->\n([\s\S]*?)<!-- \/bench -->/.exec(readme)?.[1]
+  t.equal(table, tableOf(results, { goals: true }), 'run `node scripts/readme.mjs` to renew it')
+  const plots = plotsOf(results)
+  for (const [name, svg] of plots) t.equal(readFileSync(new URL(name, folder), 'utf8'), svg, name)
+  for (const [, name = ''] of readme.matchAll(/\(bench\/results\/([^)]+\.svg)\)/g)) t.ok(plots.has(name), `the README shows ${name}`)
+  for (const { rows } of Object.values(results)) for (const { met, goal, median } of rows) if (goal !== undefined) t.equal(met, 'at_least' in goal ? median >= goal.at_least : median <= goal.at_most)
 })
 
 /** The fields at the top and their types. */

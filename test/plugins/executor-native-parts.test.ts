@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Head, Tail } from '../../plugins/executor-native/capture.ts'
 import { textOf } from '../../plugins/executor-native/outcome.ts'
-import { createDecoder, encode, type ToHelper } from '../../plugins/executor-native/protocol.ts'
+import { createDecoder, encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper } from '../../plugins/executor-native/protocol.ts'
 import { whyRefused } from '../../plugins/executor-native/refusal.ts'
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map(array => Buffer.from(array))
@@ -19,21 +19,40 @@ function cut (whole: Buffer, lengths: readonly number[]): Buffer[] {
   return parts
 }
 
-t.test('messages and payloads arrive whole and in order, however the pipe cuts them', async t => {
-  const message: fc.Arbitrary<ToHelper> = fc.oneof(
-    fc.record({ type: fc.constant('stop' as const), id: fc.nat() }),
-    fc.record({
-      type: fc.constant('run' as const), id: fc.nat(), program: fc.string({ unit: 'binary' }), args: fc.array(fc.string({ unit: 'binary' })), cwd: fc.string(),
-      env: fc.constant({ A: 'b' }), stdin: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat()
-    })
-  )
+const text = fc.string({ unit: 'binary' }).filter(text => !text.includes('\0'))
+const id = fc.nat({ max: 0xffff_ffff })
+const toHelper: fc.Arbitrary<ToHelper> = fc.oneof(
+  fc.record({ type: fc.constant('stop' as const), id }),
+  fc.record({
+    type: fc.constant('run' as const), id, program: text, args: fc.array(text), cwd: text,
+    env: fc.dictionary(fc.string({ minLength: 1, unit: fc.constantFrom('A', 'b', '_', 'é') }), text).map(env => ({ ...env })), stdin: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat()
+  })
+)
+const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
+  fc.record({ type: fc.constant('started' as const), id, pid: fc.nat() }),
+  fc.record({ type: fc.constant('refused' as const), id, why: fc.constantFrom(...refusals), system_code: text }),
+  fc.record({
+    type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.maxSafeNat(), stderr: fc.string({ unit: 'binary' }), exit_code: fc.nat({ max: 255 }), signal: fc.constant(null)
+  }),
+  fc.record({
+    type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.nat(), stderr: text, exit_code: fc.constant(null), signal: fc.constantFrom('SIGKILL' as const, 'SIGTERM' as const, 'SIGABRT' as const)
+  })
+)
+
+function arrive<M extends ToHelper | FromHelper> (t: Test, message: fc.Arbitrary<M>, read: (bytes: Buffer) => M): void {
   fc.assert(fc.property(fc.array(fc.tuple(message, bytes)), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (sent, lengths) => {
-    const received: [ToHelper, Buffer][] = []
-    const decode = createDecoder<ToHelper>((message, payload) => { received.push([message, Buffer.from(payload)]) })
+    const received: [M, Buffer][] = []
+    const decode = createDecoder(read, (message, payload) => { received.push([message, Buffer.from(payload)]) })
     for (const chunk of cut(Buffer.concat(sent.map(([message, payload]) => encode(message, payload))), lengths)) decode(chunk)
     t.same(received, sent)
   }))
-  t.throws(() => { createDecoder(() => {})(Buffer.alloc(8, 0xff)) }, /out of step/)
+}
+
+t.test('messages and payloads arrive whole and in order, however the pipe cuts them', async t => {
+  arrive(t, toHelper, readToHelper)
+  arrive(t, fromHelper, readFromHelper)
+  t.throws(() => { createDecoder(readToHelper, () => {})(Buffer.alloc(8, 0xff)) }, /out of step/)
+  t.throws(() => { createDecoder(readFromHelper, () => {})(encode({ type: 'refused', id: 1, why: 'missing', system_code: '' }).fill(9, 16, 20)) }, /out of step/)
 })
 
 t.test('the beginning and the end of a stream are kept, within their bounds', async t => {

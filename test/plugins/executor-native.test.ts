@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readFile } from 'node:fs/promises'
+import { chmod, readFile, readlink } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { silentLogger, type Executor, type Isolation, type JsonObject } from '../../kernel/index.ts'
 import { NativeExecutor } from '../../plugins/executor-native/executor.ts'
+import { compiledHelper, type HelperProgram } from '../../plugins/executor-native/helper-program.ts'
 import native from '../../plugins/executor-native/index.ts'
 import { testExecutor } from '../conformance/executor.ts'
-import { commandCall, runCall, shellCall } from '../support/native.ts'
+import { commandCall, runCall, shellCall, usedHelper, withHelper } from '../support/native.ts'
 import { openPlugin, type Opened } from '../support/open-plugin.ts'
 import { gone, numbersIn, runs } from '../support/processes.ts'
 import { until } from '../support/until.ts'
@@ -19,7 +20,7 @@ t.setTimeout(300_000)
 
 testExecutor('executor-native', {
   async open (config) {
-    const { service: executor, close } = await openPlugin(native, { config })
+    const { service: executor, close } = await openPlugin(native, { config: withHelper(config) })
     return { executor, close }
   },
   isolation: 'process',
@@ -37,8 +38,8 @@ testExecutor('executor-native', {
 const program = fileURLToPath(new URL('../support/native-main.js', import.meta.url))
 
 /** An executor for one test. */
-async function open (t: Test, config: JsonObject = {}): Promise<Opened<Executor>> {
-  const opened = await openPlugin(native, { config })
+async function open (t: Test, options: JsonObject = {}): Promise<Opened<Executor>> {
+  const opened = await openPlugin(native, { config: withHelper({}, options) })
   t.teardown(opened.close)
   return opened
 }
@@ -131,6 +132,15 @@ t.test('parameters that can\'t be run are refused before there is a run', async 
   t.doesNotThrow(() => executor.check?.(tool, { text: 'fine' }))
 })
 
+/** An executor with a compiled helper, where one is given. */
+function make (t: Test, compiled: HelperProgram | undefined): NativeExecutor {
+  const executor = new NativeExecutor({
+    processes: 2, helpers: 1, compiled, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger, health: { degrade () {}, recover () {} }
+  })
+  t.teardown(() => executor.close())
+  return executor
+}
+
 /** A script that writes the ids of the helper, itself and a grandchild to $1; both ignore SIGTERM and hold the output open. */
 const stubborn = 'trap "" TERM; sh -c \'trap "" TERM; sleep 100000; :\' & echo "$PPID $$ $!" > "$1"; printf "so far"; '
 
@@ -194,19 +204,40 @@ t.test('a helper that dies takes its runs with it, and no others', async t => {
 })
 
 t.test('a helper that does not answer is ended, and replaced', async t => {
-  const executor = new NativeExecutor({
-    processes: 2, helpers: 1, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger, health: { degrade () {}, recover () {} }
-  })
-  t.teardown(() => executor.close())
+  const executor = make(t, usedHelper === 'node' ? undefined : compiledHelper())
   const helper = Number((await runCall(executor, shellCall('echo $PPID'))).output)
   process.kill(helper, 'SIGSTOP')
+  const probed = t.rejects(executor.probe(), /helper process died/)
   t.match(await runCall(executor, shellCall('echo never')), { status: 'failed', started: [], error: { message: /helper process/ } })
+  await probed
   await gone([helper])
+  await executor.probe()
   t.match(await runCall(executor, shellCall('echo well')), { status: 'success', output: 'well\n' })
 })
 
+t.test('the helper under test is the one that runs', { skip: process.platform !== 'linux' }, async t => {
+  const { service: executor } = await open(t)
+  const { output } = await runCall(executor, shellCall('readlink /proc/$PPID/exe'))
+  t.equal(output.trim(), usedHelper === 'node' ? await readlink('/proc/self/exe') : compiledHelper()?.file ?? await readlink('/proc/self/exe'))
+})
+
+t.test('where the compiled helper does not work, the one in Node takes its place', { skip: usedHelper === 'node' }, async t => {
+  const absent = make(t, { file: '/nowhere/helper', args: [], env: {} })
+  t.match(await runCall(absent, shellCall('echo well')), { status: 'success', output: 'well\n' }, 'it can\'t be executed')
+  const dying = make(t, { file: process.execPath, args: ['-e', 'process.exit(3)'], env: {} })
+  t.match(await runCall(dying, shellCall('echo never')), { status: 'failed', started: [] }, 'it dies without a word')
+  t.match(await runCall(dying, shellCall('echo well')), { status: 'success', output: 'well\n' })
+})
+
+t.test('a file that is no program is a shell\'s script', async t => {
+  const { service: executor } = await open(t)
+  const folder = t.testdir({ bare: 'printf "%s|" "$0" "$@"\n' })
+  await chmod(`${folder}/bare`, 0o755)
+  t.match(await runCall(executor, commandCall([`${folder}/bare`, 'a b', ''])), { status: 'success', output: `${folder}/bare|a b||` })
+})
+
 t.test('several helpers share the runs', async t => {
-  const { service: executor } = await open(t, { plugin: { 'executor-native': { helpers: 2 } } })
+  const { service: executor } = await open(t, { helpers: 2 })
   const folder = t.testdir()
   const meet = (i: number): ReturnType<typeof runCall> => runCall(executor, shellCall('touch "$1/$2"; until [ -e "$1/0" ] && [ -e "$1/1" ]; do sleep 0.01; done; echo $PPID', folder, `${i}`))
   const [one, other] = await Promise.all([meet(0), meet(1)])

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'smol-toml'
-import { hashKey, parseKeys } from '../../kernel/index.ts'
-import { addKey, changeFile, removeKey } from '../../plugins/cli/key-file.ts'
+import { changeFile, hashKey, parseKeys } from '../../kernel/index.ts'
+import { addKey, removeKey } from '../../plugins/cli/key-file.ts'
 
 const settings = { hash: hashKey('x'), scopes: ['read' as const], skills: ['git:log', 'data-*'], rate_limit_per_minute: 5, created_at: '2026-01-02T03:04:05.678Z' }
 const folder = (): string => mkdtempSync(join(tmpdir(), 'skillet-keys-'))

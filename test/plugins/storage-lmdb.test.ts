@@ -5,6 +5,7 @@ import { checkFile } from '../../plugins/storage-lmdb/check-file.ts'
 import { openEnvironment } from '../../plugins/storage-lmdb/environment.ts'
 import lmdb, { fileName } from '../../plugins/storage-lmdb/index.ts'
 import { Names } from '../../plugins/storage-lmdb/names.ts'
+import { readDetails, readRow } from '../../plugins/storage-lmdb/rows.ts'
 import { testStorage } from '../conformance/storage.ts'
 import { makeStored } from '../support/executions.ts'
 import { openHistoryFile as openFile } from '../support/history-file.ts'
@@ -31,6 +32,13 @@ t.test('what was committed is there after reopening, and nobody else may read it
   await close()
   const mode = async (path: string): Promise<number> => (await stat(path)).mode & 0o777
   t.strictSame([await mode(data_dir), await mode(join(data_dir, fileName)), await mode(join(data_dir, `${fileName}-lock`))], [0o700, 0o600, 0o600])
+})
+
+t.test('records of before there were named keys are of none', async t => {
+  const { execution: { key: _, ...execution }, owner } = makeStored()
+  const text = JSON.stringify({ execution, owner })
+  t.equal(readRow(text)?.execution.key, null)
+  t.equal(readDetails(text).execution.key, null)
 })
 
 t.test('a file of a newer format, of another program, or that can not be written is refused by name', async t => {

@@ -2,6 +2,14 @@ import { parseCommand, type Executor, type Isolation, type JsonObject, type Outc
 import type { Call } from '../conformance/executor.ts'
 import { callOf } from './skill.ts'
 
+/** The helper under test, `auto` or `node`: the tests of the executor run with both. */
+export const usedHelper = process.env['SKILLET_TEST_HELPER'] ?? 'auto'
+
+/** A configuration in which that helper is used. */
+export function withHelper (config: JsonObject = {}, options: JsonObject = {}): JsonObject {
+  return { ...config, plugin: { 'executor-native': { helpers: 1, helper: usedHelper, ...options } } }
+}
+
 interface More { stdin?: string, cwd?: string, env?: string[], directory?: string }
 
 /** A call of a command whose placeholders are these parameters, all of which may begin with a dash. */

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import {
-  ACCESS_PATTERN, configFile, defaultKeyName, hashKey, KEY_NAME, newKey, readKeys, SCOPES, type AccessScope, type KeySettings
+  ACCESS_PATTERN, changeFile, configFile, defaultKeyName, hashKey, KEY_NAME, newKey, readKeys, SCOPES, type AccessScope, type KeySettings
 } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
-import { addKey, changeFile, removeKey } from '../key-file.ts'
+import { addKey, removeKey } from '../key-file.ts'
 import type { Terminal } from '../terminal.ts'
 
 interface Common { config?: string, json?: boolean }

@@ -78,7 +78,7 @@ t.test('with a key', async t => {
   process.env['SERVICE_API_KEY'] = 'k3y-of-the-test'
   t.teardown(() => { delete process.env['SERVICE_API_KEY'] })
   eachEngine(t, 'all but probes and pages needs it', { server: { auth_required: true, cors_origins: ['*'] } }, async (t, { ask, post, wire }) => {
-    for (const headers of [{}, { Authorization: 'Bearer wrong' }, { Authorization: 'Basic k3y-of-the-test' }, { 'X-API-Key': '' }, { 'X-API-Key': 'k3y-of-the-tes' }, { Authorization: 'Bearer' }]) {
+    for (const headers of [{}, { Authorization: 'Bearer wrong' }, { Authorization: 'Basic k3y-of-the-test' }, { 'X-API-Key': '' }, { 'X-API-Key': 'k3y-of-the-tes' }, { Authorization: 'Bearer' }, { Authorization: 'Bearer k3y-of-the-test', 'X-API-Key': 'another' }, { Authorization: 'Bearer another', 'X-API-Key': 'k3y-of-the-test' }]) {
       const answer = await ask('GET', '/api/health', { headers })
       t.match([answer.status, answer.error.code, answer.headers.get('www-authenticate')], [401, 'UNAUTHORIZED', /^Bearer/], JSON.stringify(headers))
     }

@@ -1,5 +1,7 @@
 import t from 'tap'
-import { hashKey } from '../../../kernel/index.ts'
+import { completeConfig, hashKey } from '../../../kernel/index.ts'
+import { Door } from '../../../plugins/http/door.ts'
+import { Keys } from '../../../plugins/http/keys.ts'
 import { eachEngine } from './support.ts'
 import type { Answer } from './wire.ts'
 
@@ -59,6 +61,19 @@ eachEngine(t, 'wrong keys are limited apart, and lock no valid key out', {
   t.ok(Number(refused.headers.get('retry-after')) > 1)
   t.equal((await as('sk_one')).status, 200)
   t.equal((await as()).status, 401, 'without a key nobody guesses')
+})
+
+t.test('where the last key was revoked, a wrong key is still wrong, and counted', async t => {
+  const keys = new Keys(undefined)
+  keys.replace({ one: { ...key, scopes: ['read'] } })
+  const { server } = completeConfig({ server: { auth_required: true, failed_auth_limit_per_minute: 2 } })
+  const door = new Door(server, keys)
+  const admit = (key: string): ReturnType<Door['admit']> => door.admit({ headers: ['x-api-key', key], remote_address: '192.0.2.1' })
+  t.equal(admit('sk_one').unauthorized, undefined)
+  keys.replace({})
+  t.match([1, 2, 3].map(() => admit('sk_one')), [
+    { unauthorized: /not valid/, refusal: undefined }, { unauthorized: /not valid/, refusal: undefined }, { refusal: /wrong API keys/ }
+  ])
 })
 
 eachEngine(t, 'behind a trusted proxy each client has its own limit', { server: { trusted_proxies: ['127.0.0.1'], rate_limit_per_minute: 2, rate_limit_per_hour: 0 } }, async (t, { ask }) => {

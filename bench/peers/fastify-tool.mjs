@@ -1,0 +1,2 @@
+// The trivial tool, as a Piscina task.
+export default ({ text }) => text

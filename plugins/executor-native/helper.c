@@ -1,0 +1,607 @@
+/*
+ * The helper in C: a small process that starts commands for the server, as helper.ts does, at a third of the cost.
+ * Built where there is a compiler; elsewhere helper.ts takes its place. Both speak protocol.ts. Linux only.
+ *
+ * One thread, no call that waits but epoll_wait. It ends, and ends all that it started, when the server closes the pipe
+ * or dies. A command that ended stays unreaped until its group was ended, so that its group's id can't be another's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  CHANNEL = 3,               /* descriptor of the pipe to the server */
+  TERM_MS = 300,             /* how long a command has to end after SIGTERM, before SIGKILL */
+  GRACE_MS = 100,            /* how long what a command left behind may hold its output open, after it exited */
+  UNKILLABLE_MS = 2000,      /* how long a command is waited for after SIGKILL */
+  TAIL_BYTES = 4096,         /* of standard error that are kept */
+  PART_BYTES_MAX = 1 << 28,  /* of a message or a payload */
+  PREFIX_BYTES = 8,
+  EVENTS = 64
+};
+
+/* The numbers of protocol.ts. */
+enum { TO_RUN = 1, TO_STOP = 2 };
+enum { FROM_STARTED = 1, FROM_REFUSED = 2, FROM_ENDED = 3 };
+enum { WHY_DIRECTORY, WHY_MISSING, WHY_INTERPRETER, WHY_NOT_EXECUTABLE, WHY_TOO_LONG, WHY_RESOURCES };
+
+struct buffer { uint8_t *bytes; size_t start, end, room; };
+
+enum kind { IN, OUT, ERR };
+struct run;
+struct stream { struct run *run; int fd; int watched; enum kind kind; };
+
+enum due { NOTHING, KILL, GIVE_UP, END_REST, FINISH };
+
+struct run {
+  uint32_t id;
+  pid_t pid;
+  struct stream streams[3];
+  struct buffer head;             /* of standard output */
+  uint64_t head_max, stop_bytes, out_bytes, err_bytes;
+  uint8_t tail[TAIL_BYTES];       /* of standard error */
+  size_t tail_bytes;
+  struct buffer input;
+  int exited, reaped, answered, stopping, flooded;
+  int32_t exit_code;              /* -1 where a signal ended it */
+  uint32_t exit_signal;
+  enum due due;
+  uint64_t due_ns;
+};
+
+static struct run **runs;
+static size_t runs_count, runs_room;
+static struct buffer incoming, outgoing;
+static int poll_fd, child_fd, null_fd, writing;
+static uint8_t scratch[1 << 16];
+static posix_spawnattr_t attributes;
+
+static void fail(const char *what) {
+  fprintf(stderr, "%s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+static void *sized(void *memory, size_t bytes) {
+  void *more = realloc(memory, bytes);
+  if (more == NULL) fail("no memory");
+  return more;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- buffers ---- */
+
+static void append(struct buffer *b, const void *bytes, size_t count) {
+  if (count == 0) return;
+  if (b->end + count > b->room) {
+    if (b->start > 0) memmove(b->bytes, b->bytes + b->start, b->end - b->start);
+    b->end -= b->start;
+    b->start = 0;
+    if (b->end + count > b->room) {
+      size_t room = b->room < 4096 ? 4096 : b->room * 2;
+      b->room = room < b->end + count ? b->end + count : room;
+      b->bytes = sized(b->bytes, b->room);
+    }
+  }
+  memcpy(b->bytes + b->end, bytes, count);
+  b->end += count;
+}
+
+static void consume(struct buffer *b, size_t count) {
+  b->start += count;
+  if (b->start < b->end) return;
+  b->start = b->end = 0;
+  if (b->room > 1 << 20) { /* a burst is no reason to keep its memory */
+    free(b->bytes);
+    *b = (struct buffer){ 0 };
+  }
+}
+
+static void put_u32(uint8_t *at, uint32_t value) {
+  for (int i = 0; i < 4; i++) at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static uint32_t get_u32(const uint8_t *at) {
+  return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* ---- the pipe to the server ---- */
+
+/* The server is gone, or wants this to end. */
+static _Noreturn void end_all(void) {
+  for (size_t i = 0; i < runs_count; i++) if (!runs[i]->reaped) kill(-runs[i]->pid, SIGKILL);
+  _exit(0);
+}
+
+static void watch_channel(int to_write) {
+  if (to_write == writing) return;
+  writing = to_write;
+  struct epoll_event event = { .events = to_write ? EPOLLIN | EPOLLOUT : EPOLLIN, .data.ptr = NULL };
+  if (epoll_ctl(poll_fd, EPOLL_CTL_MOD, CHANNEL, &event) < 0) fail("epoll_ctl");
+}
+
+static void flush(void) {
+  while (outgoing.start < outgoing.end) {
+    ssize_t n = write(CHANNEL, outgoing.bytes + outgoing.start, outgoing.end - outgoing.start);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) break;
+    if (n < 0) end_all();
+    consume(&outgoing, (size_t)n);
+  }
+  watch_channel(outgoing.start < outgoing.end);
+}
+
+/* A message of so many numbers, then bytes; and a payload. */
+static void tell(const uint32_t *numbers, size_t count, const void *bytes, size_t bytes_count, const void *payload, size_t payload_count) {
+  uint8_t text[PREFIX_BYTES + 4 * 8];
+  put_u32(text, (uint32_t)(4 * count + bytes_count));
+  put_u32(text + 4, (uint32_t)payload_count);
+  for (size_t i = 0; i < count; i++) put_u32(text + PREFIX_BYTES + 4 * i, numbers[i]);
+  append(&outgoing, text, PREFIX_BYTES + 4 * count);
+  append(&outgoing, bytes, bytes_count);
+  append(&outgoing, payload, payload_count);
+}
+
+/* ---- a run's streams ---- */
+
+static void close_stream(struct stream *s) {
+  if (s->fd < 0) return;
+  /* Closing alone is not enough: a command that just began has this descriptor for a moment longer than posix_spawn
+     takes, and epoll would name a run that is freed. */
+  if (s->watched) epoll_ctl(poll_fd, EPOLL_CTL_DEL, s->fd, NULL);
+  close(s->fd);
+  s->watched = 0;
+  s->fd = -1;
+}
+
+static void signal_group(struct run *r, int signal) {
+  if (!r->reaped) kill(-r->pid, signal);
+}
+
+static void after(struct run *r, uint64_t ms, enum due due) {
+  r->due = due;
+  r->due_ns = now_ns() + ms * 1000000u;
+}
+
+static void stop(struct run *r) {
+  if (r->stopping || r->answered || r->exited) return;
+  r->stopping = 1;
+  signal_group(r, SIGTERM);
+  after(r, TERM_MS, KILL);
+}
+
+static void keep_head(struct run *r, const uint8_t *bytes, size_t count) {
+  size_t room = (size_t)(r->head_max - (r->head.end - r->head.start));
+  append(&r->head, bytes, count < room ? count : room);
+}
+
+static void keep_tail(struct run *r, const uint8_t *bytes, size_t count) {
+  if (count >= TAIL_BYTES) {
+    memcpy(r->tail, bytes + count - TAIL_BYTES, TAIL_BYTES);
+    r->tail_bytes = TAIL_BYTES;
+    return;
+  }
+  size_t kept = r->tail_bytes + count > TAIL_BYTES ? TAIL_BYTES - count : r->tail_bytes;
+  memmove(r->tail, r->tail + r->tail_bytes - kept, kept);
+  memcpy(r->tail + kept, bytes, count);
+  r->tail_bytes = kept + count;
+}
+
+/* Reads once. Returns whether there may be more. */
+static int take(struct stream *s) {
+  if (s->fd < 0) return 0;
+  struct run *r = s->run;
+  ssize_t n = read(s->fd, scratch, sizeof scratch);
+  if (n < 0 && errno == EINTR) return 1;
+  if (n < 0 && errno == EAGAIN) return 0;
+  if (n <= 0) {
+    close_stream(s);
+    return 0;
+  }
+  if (s->kind == OUT) {
+    r->out_bytes += (uint64_t)n;
+    keep_head(r, scratch, (size_t)n);
+  } else {
+    r->err_bytes += (uint64_t)n;
+    keep_tail(r, scratch, (size_t)n);
+  }
+  if (!r->flooded && r->out_bytes + r->err_bytes > r->stop_bytes) {
+    r->flooded = 1;
+    /* Nobody reads on: a command that goes on writing gets SIGPIPE. */
+    close_stream(&r->streams[OUT]);
+    close_stream(&r->streams[ERR]);
+    stop(r);
+    return 0;
+  }
+  return 1;
+}
+
+static void feed(struct run *r) {
+  struct stream *s = &r->streams[IN];
+  while (s->fd >= 0 && r->input.start < r->input.end) {
+    ssize_t n = write(s->fd, r->input.bytes + r->input.start, r->input.end - r->input.start);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    if (n < 0) break; /* a command need not read its input */
+    consume(&r->input, (size_t)n);
+  }
+  close_stream(s);
+}
+
+static void watch(struct stream *s) {
+  if (s->fd < 0) return;
+  struct epoll_event event = { .events = s->kind == IN ? EPOLLOUT : EPOLLIN, .data.ptr = s };
+  if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, s->fd, &event) < 0) fail("epoll_ctl");
+  s->watched = 1;
+}
+
+/* ---- the end of a run ---- */
+
+static void finish(struct run *r) {
+  if (r->answered) return;
+  r->answered = 1;
+  r->due = NOTHING;
+  signal_group(r, SIGKILL); /* whatever is left of the group */
+  for (int i = 0; i < 3; i++) close_stream(&r->streams[i]);
+  size_t from = 0; /* from the first whole character on, where the beginning was dropped */
+  if (r->err_bytes > r->tail_bytes) while (from < 3 && from < r->tail_bytes && (r->tail[from] & 0xc0) == 0x80) from++;
+  const uint32_t numbers[] = {
+    FROM_ENDED, r->id, (uint32_t)r->exit_code, r->exit_signal, (uint32_t)r->flooded, (uint32_t)r->out_bytes, (uint32_t)(r->out_bytes >> 32)
+  };
+  tell(numbers, 7, r->tail + from, r->tail_bytes - from, r->head.bytes, r->head.end - r->head.start);
+  if (r->exited) {
+    int status;
+    while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR) { }
+    r->reaped = 1;
+  }
+}
+
+static int is_closed(const struct run *r) {
+  return r->streams[OUT].fd < 0 && r->streams[ERR].fd < 0;
+}
+
+/* Sees whether a command has exited, and leaves it unreaped. */
+static void look_after(struct run *r) {
+  siginfo_t info = { 0 };
+  if (r->exited || waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0) return;
+  r->exited = 1;
+  if (r->answered) { /* it was given up */
+    waitpid(r->pid, NULL, WNOHANG);
+    r->reaped = 1;
+    return;
+  }
+  r->exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
+  r->exit_signal = info.si_code == CLD_EXITED ? 0 : (uint32_t)info.si_status;
+  /* Most often its output is at its end. Where something that it left behind holds it open, that is ended; and should
+     it have left the group, it is no longer waited for. */
+  while (take(&r->streams[OUT])) { }
+  while (take(&r->streams[ERR])) { }
+  if (is_closed(r)) finish(r);
+  else after(r, GRACE_MS, END_REST);
+}
+
+static void come_due(struct run *r) {
+  /* What the system already has is read first: without it, output would be lost when this process was kept waiting. */
+  while (take(&r->streams[OUT])) { }
+  while (take(&r->streams[ERR])) { }
+  look_after(r);
+  if (r->answered || r->due == NOTHING || now_ns() < r->due_ns) return;
+  switch (r->due) {
+    case KILL:
+      signal_group(r, SIGKILL);
+      after(r, UNKILLABLE_MS, GIVE_UP);
+      break;
+    case GIVE_UP: /* it can only be one that hangs within the system */
+      r->exit_code = -1;
+      r->exit_signal = SIGKILL;
+      finish(r);
+      break;
+    case END_REST:
+      if (is_closed(r)) finish(r);
+      else {
+        signal_group(r, SIGKILL);
+        after(r, GRACE_MS, FINISH);
+      }
+      break;
+    case FINISH:
+      finish(r);
+      break;
+    case NOTHING:
+      break;
+  }
+}
+
+/* ---- starting a command ---- */
+
+static const char *name_of(int error, char *other, size_t bytes) {
+  static const struct { int error; const char *name; } names[] = {
+    { ENOENT, "ENOENT" }, { EACCES, "EACCES" }, { ENOTDIR, "ENOTDIR" }, { E2BIG, "E2BIG" }, { EAGAIN, "EAGAIN" }, { ENOMEM, "ENOMEM" }, { EMFILE, "EMFILE" },
+    { ENFILE, "ENFILE" }, { ENOEXEC, "ENOEXEC" }, { ELOOP, "ELOOP" }, { ENAMETOOLONG, "ENAMETOOLONG" }, { ETXTBSY, "ETXTBSY" }, { EPERM, "EPERM" },
+    { EISDIR, "EISDIR" }, { EINVAL, "EINVAL" }, { EIO, "EIO" }, { ELIBBAD, "ELIBBAD" }
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) if (names[i].error == error) return names[i].name;
+  snprintf(other, bytes, "errno %d", error);
+  return other;
+}
+
+/* The next place of PATH where a program may be; NULL after the last. The caller frees it. */
+static char *candidate(const char **path, const char *program) {
+  if (*path == NULL) return NULL;
+  size_t folder = strcspn(*path, ":");
+  size_t bytes = strlen(program) + 1;
+  char *file = sized(NULL, folder + 1 + bytes);
+  memcpy(file, *path, folder);
+  if (folder > 0) file[folder++] = '/'; /* an empty one means the working directory */
+  memcpy(file + folder, program, bytes);
+  *path += strcspn(*path, ":");
+  *path = **path == ':' ? *path + 1 : NULL;
+  return file;
+}
+
+static const char *path_of(char *const *environment) {
+  for (; *environment != NULL; environment++) if (strncmp(*environment, "PATH=", 5) == 0) return *environment + 5;
+  return "/bin:/usr/bin"; /* as execvp */
+}
+
+static int is_there(const char *program, const char *path) {
+  if (strchr(program, '/') != NULL) return access(program, F_OK) == 0;
+  int found = 0;
+  for (char *file; !found && (file = candidate(&path, program)) != NULL; free(file)) found = access(file, F_OK) == 0;
+  return found;
+}
+
+/* Why a command could not be started: the system gives one error for a missing program and a missing directory. */
+static uint32_t why_refused(int error, const char *program, const char *cwd, const char *path) {
+  struct stat folder;
+  switch (error) {
+    case EAGAIN: case ENOMEM: case EMFILE: case ENFILE: return WHY_RESOURCES;
+    case E2BIG: return WHY_TOO_LONG;
+  }
+  if (access(cwd, X_OK) != 0 || stat(cwd, &folder) != 0 || !S_ISDIR(folder.st_mode)) return WHY_DIRECTORY;
+  if (error == ENOENT) return is_there(program, path) ? WHY_INTERPRETER : WHY_MISSING;
+  return error == ENOTDIR ? WHY_MISSING : WHY_NOT_EXECUTABLE;
+}
+
+/* One program at one place; a file that is no program is a shell's script, as for execvp. `args` has room before it. */
+static int spawn_file(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, char **args, char *const *environment) {
+  int error = posix_spawn(pid, file, actions, &attributes, args, environment);
+  if (error != ENOEXEC) return error;
+  char *const first = args[0];
+  args[-1] = "/bin/sh";
+  args[0] = (char *)file;
+  error = posix_spawn(pid, "/bin/sh", actions, &attributes, args - 1, environment);
+  args[0] = first;
+  return error;
+}
+
+static int spawn_anywhere(pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions, char **args, char *const *environment) {
+  if (program[0] == 0) return ENOENT;
+  if (strchr(program, '/') != NULL) return spawn_file(pid, program, actions, args, environment);
+  const char *path = path_of(environment);
+  int denied = 0, error = ENOENT;
+  for (char *file; (file = candidate(&path, program)) != NULL;) {
+    error = spawn_file(pid, file, actions, args, environment);
+    free(file);
+    if (error == EACCES) denied = 1;
+    else if (error != ENOENT && error != ENOTDIR && error != ENAMETOOLONG) return error;
+  }
+  return denied ? EACCES : error;
+}
+
+/* Both ends of a pipe that no command inherits; ours does not block. Returns an error number. */
+static int open_pipe(int *ours, int *theirs, int we_read) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return errno;
+  *ours = ends[we_read ? 0 : 1];
+  *theirs = ends[we_read ? 1 : 0];
+  return fcntl(*ours, F_SETFL, O_NONBLOCK) < 0 ? errno : 0;
+}
+
+static int start(struct run *r, const char *program, const char *cwd, char **args, char *const *environment, int has_input) {
+  int theirs[3] = { -1, -1, -1 }, error = 0;
+  for (int i = 0; i < 3 && error == 0; i++) {
+    if (i > 0 || has_input) error = open_pipe(&r->streams[i].fd, &theirs[i], i > 0);
+  }
+  posix_spawn_file_actions_t actions;
+  if (error == 0 && (error = posix_spawn_file_actions_init(&actions)) == 0) {
+    for (int i = 0; i < 3 && error == 0; i++) error = posix_spawn_file_actions_adddup2(&actions, theirs[i] < 0 ? null_fd : theirs[i], i);
+    if (error == 0) error = posix_spawn_file_actions_addchdir_np(&actions, cwd);
+    if (error == 0) error = spawn_anywhere(&r->pid, program, &actions, args, environment);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  for (int i = 0; i < 3; i++) if (theirs[i] >= 0) close(theirs[i]);
+  if (error != 0) for (int i = 0; i < 3; i++) close_stream(&r->streams[i]);
+  return error;
+}
+
+static _Noreturn void out_of_step(void) {
+  fprintf(stderr, "the pipe between server and helper is out of step\n");
+  for (size_t i = 0; i < runs_count; i++) if (!runs[i]->reaped) kill(-runs[i]->pid, SIGKILL);
+  exit(1);
+}
+
+/* The next string of a message, which ends with a NUL. */
+static char *next_string(uint8_t **at, const uint8_t *end) {
+  uint8_t *nul = memchr(*at, 0, (size_t)(end - *at));
+  if (nul == NULL) out_of_step();
+  char *string = (char *)*at;
+  *at = nul + 1;
+  return string;
+}
+
+static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload, size_t payload_bytes) {
+  if (end - at < 24) out_of_step();
+  struct run *r = sized(NULL, sizeof *r);
+  *r = (struct run){ .id = get_u32(at), .head_max = get_u32(at + 8), .stop_bytes = get_u32(at + 12) };
+  for (int i = 0; i < 3; i++) r->streams[i] = (struct stream){ .run = r, .fd = -1, .kind = (enum kind)i };
+  int has_input = (int)get_u32(at + 4);
+  size_t args_count = get_u32(at + 16), environment_count = get_u32(at + 20);
+  at += 24;
+  size_t room = (size_t)(end - at); /* each string takes a byte at least */
+  if (args_count > room || environment_count > room) out_of_step();
+  char **strings = sized(NULL, (args_count + environment_count + 4) * sizeof *strings);
+  char *cwd = next_string(&at, end), *program = next_string(&at, end);
+  char **args = strings + 1; /* room for a shell before it */
+  args[0] = program;
+  for (size_t i = 0; i < args_count; i++) args[i + 1] = next_string(&at, end);
+  args[args_count + 1] = NULL;
+  char **environment = args + args_count + 2;
+  for (size_t i = 0; i < environment_count; i++) environment[i] = next_string(&at, end);
+  environment[environment_count] = NULL;
+  if (at != end) out_of_step();
+
+  int error = start(r, program, cwd, args, environment, has_input);
+  if (error != 0) {
+    char other[32];
+    const char *name = name_of(error, other, sizeof other);
+    const uint32_t numbers[] = { FROM_REFUSED, r->id, why_refused(error, program, cwd, path_of(environment)) };
+    tell(numbers, 3, name, strlen(name), NULL, 0);
+    free(r);
+  } else {
+    if (runs_count == runs_room) runs = sized(runs, (runs_room = runs_room == 0 ? 16 : runs_room * 2) * sizeof *runs);
+    runs[runs_count++] = r;
+    const uint32_t numbers[] = { FROM_STARTED, r->id, (uint32_t)r->pid };
+    tell(numbers, 3, NULL, 0, NULL, 0);
+    flush(); /* at once: should this process die, the server must know what to end */
+    if (has_input) {
+      append(&r->input, payload, payload_bytes);
+      feed(r);
+    }
+    for (int i = 0; i < 3; i++) watch(&r->streams[i]);
+  }
+  free(strings);
+}
+
+/* ---- what the server says ---- */
+
+static void take_message(uint8_t *at, const uint8_t *end, const uint8_t *payload, size_t payload_bytes) {
+  if (end - at < 8) out_of_step();
+  uint32_t type = get_u32(at), id = get_u32(at + 4);
+  if (type == TO_RUN) run_command(at + 4, end, payload, payload_bytes);
+  else if (type == TO_STOP) {
+    for (size_t i = 0; i < runs_count; i++) if (runs[i]->id == id) stop(runs[i]);
+  } else out_of_step();
+}
+
+static void listen_to_server(void) {
+  ssize_t n = read(CHANNEL, scratch, sizeof scratch);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (n <= 0) end_all();
+  append(&incoming, scratch, (size_t)n);
+  while (incoming.end - incoming.start >= PREFIX_BYTES) {
+    uint8_t *at = incoming.bytes + incoming.start;
+    size_t text = get_u32(at), payload = get_u32(at + 4);
+    if (text > PART_BYTES_MAX || payload > PART_BYTES_MAX) out_of_step();
+    if (incoming.end - incoming.start - PREFIX_BYTES < text + payload) return;
+    at += PREFIX_BYTES;
+    take_message(at, at + text, at + text, payload);
+    consume(&incoming, PREFIX_BYTES + text + payload);
+  }
+}
+
+static void hear_of_ends(void) {
+  struct signalfd_siginfo signals[16];
+  while (read(child_fd, signals, sizeof signals) == (ssize_t)sizeof signals) { }
+  for (size_t i = 0; i < runs_count; i++) look_after(runs[i]);
+}
+
+/* ---- the loop ---- */
+
+static int next_due_ms(void) {
+  uint64_t now = now_ns(), first = UINT64_MAX;
+  for (size_t i = 0; i < runs_count; i++) if (runs[i]->due != NOTHING && runs[i]->due_ns < first) first = runs[i]->due_ns;
+  if (first == UINT64_MAX) return -1;
+  return first <= now ? 0 : (int)((first - now) / 1000000u) + 1;
+}
+
+static void see_to_timers(void) {
+  for (size_t i = 0; i < runs_count; i++) {
+    if (runs[i]->due != NOTHING && now_ns() >= runs[i]->due_ns) come_due(runs[i]);
+  }
+}
+
+/* Nothing that epoll still names is freed before all that it named was seen to. */
+static void sweep(void) {
+  size_t kept = 0;
+  for (size_t i = 0; i < runs_count; i++) {
+    struct run *r = runs[i];
+    if (r->answered && r->reaped) {
+      free(r->head.bytes);
+      free(r->input.bytes);
+      free(r);
+    } else runs[kept++] = r;
+  }
+  runs_count = kept;
+}
+
+static void prepare(void) {
+  sigset_t all, none, child;
+  sigfillset(&all);
+  sigemptyset(&none);
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  /* A signal to the whole terminal or service is the server's to answer. When it is gone, the pipe closes. */
+  for (size_t i = 0; i < 4; i++) signal((const int[]){ SIGINT, SIGTERM, SIGHUP, SIGPIPE }[i], SIG_IGN);
+  signal(SIGCHLD, SIG_DFL); /* ignored, there would be nothing to wait for */
+  if (sigprocmask(SIG_SETMASK, &child, NULL) < 0) fail("sigprocmask");
+  /* A group of its own in this process's session, which has no terminal. A session of its own would make the kernel
+     create a scheduling group for each command: a fifth of the throughput. */
+  if (posix_spawnattr_init(&attributes) != 0
+    || posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) != 0
+    || posix_spawnattr_setpgroup(&attributes, 0) != 0 || posix_spawnattr_setsigdefault(&attributes, &all) != 0 || posix_spawnattr_setsigmask(&attributes, &none) != 0) fail("posix_spawnattr");
+#ifdef SYS_close_range
+  syscall(SYS_close_range, CHANNEL + 1, ~0u, 0); /* nothing of the server's that a command could inherit */
+#endif
+  if (fcntl(CHANNEL, F_SETFD, FD_CLOEXEC) < 0 || fcntl(CHANNEL, F_SETFL, O_NONBLOCK) < 0) fail("the pipe to the server");
+  if ((child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) fail("signalfd");
+  if ((null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0) fail("/dev/null");
+  if ((poll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0) fail("epoll_create1");
+  struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+  if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, CHANNEL, &event) < 0) fail("epoll_ctl");
+  event.data.ptr = &child_fd;
+  if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, child_fd, &event) < 0) fail("epoll_ctl");
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--check") == 0) return 0; /* it can be executed here */
+  prepare();
+  for (;;) {
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(poll_fd, events, EVENTS, next_due_ms());
+    if (count < 0 && errno != EINTR) fail("epoll_wait");
+    for (int i = 0; i < count; i++) {
+      if (events[i].data.ptr == NULL) {
+        if (events[i].events & ~(uint32_t)EPOLLOUT) listen_to_server();
+      } else if (events[i].data.ptr == &child_fd) hear_of_ends();
+      else {
+        struct stream *s = events[i].data.ptr;
+        if (s->fd < 0) continue;
+        if (s->kind == IN) feed(s->run);
+        else {
+          take(s);
+          if (s->run->exited && is_closed(s->run)) finish(s->run);
+        }
+      }
+    }
+    see_to_timers();
+    sweep();
+    flush();
+  }
+}

@@ -1,0 +1,112 @@
+import type { Result } from './protocol.ts'
+
+/** Calls a thread is given at once, at most. */
+export const slotsMax = 64
+/** Bytes of results that stand on a board; what is longer is sent as a message. */
+const textBytes = 131_072
+
+/**
+ * How far a call has come. Whether a tool has begun is decided by an atomic exchange and not by messages: a call that
+ * was recalled never begins, one that began is never given to another thread. `told`: its result comes as a message.
+ */
+export const claims = { dispatched: 1, loading: 2, begun: 3, recalled: 4, ended: 5, told: 6 } as const
+
+const kinds = { output: 1, failed: 2 } as const
+const layout = { claims: 0, kinds: 4 * slotsMax, offsets: 8 * slotsMax, lengths: 12 * slotsMax, began: 16 * slotsMax, ran: 24 * slotsMax, text: 32 * slotsMax } as const
+
+// `performance.now` begins at another moment in each thread; the clock under it is one for all.
+const now = performance.now.bind(performance)
+const [seconds, nanoseconds] = process.hrtime()
+const base_ms = seconds * 1_000 + nanoseconds / 1_000_000 - now()
+
+/** Milliseconds of a clock that never goes back and that all threads share. */
+export function clock_ms (): number {
+  return base_ms + now()
+}
+
+/**
+ * Memory that the main thread and a script thread share: how far each of the calls is that the thread was given, and the
+ * results of those that ended. They outlive the thread: what had ended when it died has ended.
+ */
+export class Board {
+  readonly memory: SharedArrayBuffer
+  readonly #claims: Int32Array
+  readonly #kinds: Int32Array
+  readonly #offsets: Int32Array
+  readonly #lengths: Int32Array
+  readonly #began: Float64Array
+  readonly #ran: Float64Array
+  readonly #text: Buffer
+  #used = 0
+
+  constructor (memory = new SharedArrayBuffer(layout.text + textBytes)) {
+    this.memory = memory
+    this.#claims = new Int32Array(memory, layout.claims, slotsMax)
+    this.#kinds = new Int32Array(memory, layout.kinds, slotsMax)
+    this.#offsets = new Int32Array(memory, layout.offsets, slotsMax)
+    this.#lengths = new Int32Array(memory, layout.lengths, slotsMax)
+    this.#began = new Float64Array(memory, layout.began, slotsMax)
+    this.#ran = new Float64Array(memory, layout.ran, slotsMax)
+    this.#text = Buffer.from(memory, layout.text, textBytes)
+  }
+
+  /** The main thread: so many calls are given, in the slots from 0 on. */
+  deal (count: number): void {
+    for (let slot = 0; slot < count; slot++) Atomics.store(this.#claims, slot, claims.dispatched)
+  }
+
+  claim (slot: number): number {
+    return Atomics.load(this.#claims, slot)
+  }
+
+  /** Moves a claim on; false when the other side was first. */
+  move (slot: number, from: number, to: number): boolean {
+    return Atomics.compareExchange(this.#claims, slot, from, to) === from
+  }
+
+  /** The script thread: results are written from the beginning again. */
+  clear (): void {
+    this.#used = 0
+  }
+
+  /** The script thread: begins a call, unless it was recalled. */
+  begin (slot: number, from: number): boolean {
+    this.#began[slot] = clock_ms()
+    return this.move(slot, from, claims.begun)
+  }
+
+  /** When a call began, by `clock_ms`. */
+  began_ms (slot: number): number {
+    return this.#began[slot] ?? 0
+  }
+
+  /** The script thread: the call ended. @returns false when there is no room: then its result has to be sent */
+  put (slot: number, result: Result, ran_ms: number): boolean {
+    const kind = result.kind === 'output' ? kinds.output : kinds.failed
+    const text = result.kind === 'output' ? result.text : JSON.stringify(result)
+    const bytes = result.kind === 'output' ? result.bytes : Buffer.byteLength(text)
+    if (this.#used + bytes > textBytes) return false
+    this.#text.write(text, this.#used, 'utf8')
+    this.#kinds[slot] = kind
+    this.#offsets[slot] = this.#used
+    this.#lengths[slot] = bytes
+    this.#ran[slot] = ran_ms
+    this.#used += bytes
+    Atomics.store(this.#claims, slot, claims.ended)
+    return true
+  }
+
+  /** The script thread: the result of the call is on its way as a message. */
+  tell (slot: number): void {
+    Atomics.store(this.#claims, slot, claims.told)
+  }
+
+  /** The main thread: the result of a call whose claim is `ended`. */
+  read (slot: number): { result: Result, ran_ms: number } {
+    const from = this.#offsets[slot] ?? 0
+    const bytes = this.#lengths[slot] ?? 0
+    const text = this.#text.toString('utf8', from, from + bytes)
+    const result = this.#kinds[slot] === kinds.output ? { kind: 'output' as const, text, bytes } : JSON.parse(text) as Result // written by `put`
+    return { result, ran_ms: this.#ran[slot] ?? 0 }
+  }
+}

@@ -1,0 +1,143 @@
+import { setImmediate } from 'node:timers'
+import { claims, type Board } from './board.ts'
+import type { Ended, Message, Of, Result } from './protocol.ts'
+import { Execution } from './thread-execution.ts'
+import { activeCount, leftOpen, whenClosed } from './thread-leftovers.ts'
+import { isLoaded, toolOf, urlOf } from './thread-modules.ts'
+import { isThenable, settled } from './thread-promise.ts'
+import { failureOf, resultOf } from './thread-text.ts'
+
+/** Taken before any tool could replace it, and look at what others are given. */
+const { parse } = JSON
+
+/** What a batch needs of its thread. */
+export interface Host {
+  send (message: Message): void
+  begin (execution: Execution, env: Record<string, string>): void
+  /** Calls a function as that execution's own. */
+  as<T> (execution: Execution, call: () => T): T
+  end (execution: Execution): void
+  keepsTooMuch (ran_ms: number): boolean
+}
+
+/** A call whose tool was called, and what came of it: undefined while its promise is pending. */
+interface Turn {
+  readonly slot: number
+  readonly execution: Execution
+  readonly began_ms: number
+  end: { result: Result, ran_ms: number, over: boolean } | undefined
+}
+
+/**
+ * Runs the calls of a batch, each in a turn of the event loop of its own: what a tool has put off to the end of its turn
+ * (microtasks, ticks, rejections nobody caught) happens before its call ends and the next begins. A call that waits for something, or
+ * leaves something open, is the last: the others are given back.
+ */
+class Batch {
+  readonly #message: Of<'batch'>
+  readonly #parameters: readonly unknown[]
+  readonly #board: Board
+  readonly #bytesMax: number
+  readonly #host: Host
+  readonly #before = activeCount()
+  readonly #resolve: (ended: Ended | null) => void
+  #turn: Turn | undefined
+  /** No further call begins. */
+  #over = false
+  /** The turn after the last call has come. */
+  #closed = false
+  /** Whether a message tells something that the end of the batch must not overtake. */
+  #spoke = false
+
+  constructor (message: Of<'batch'>, board: Board, bytesMax: number, host: Host, resolve: (ended: Ended | null) => void) {
+    this.#message = message
+    this.#parameters = parse(message.parameters) as unknown[] // written by the main thread
+    this.#board = board
+    this.#bytesMax = bytesMax
+    this.#host = host
+    this.#resolve = resolve
+    board.clear()
+    // Node drains its queues between two immediates. Only the last is active: so they count as one open resource.
+    for (let slot = 0; slot < message.tool_of.length; slot++) setImmediate(() => { this.#step(slot) }).unref()
+    setImmediate(() => { this.#close() })
+  }
+
+  #step (slot: number): void {
+    if (this.#over || !this.#finish()) return
+    const { run, tools, tool_of, execution_ids } = this.#message
+    const of = tools[tool_of[slot] ?? 0]
+    if (of === undefined) return
+    const url = urlOf(of.module, of.revision)
+    if (!isLoaded(url)) return this.#end('free') // it was given to another thread than was meant
+    if (!this.#board.begin(slot, claims.dispatched)) return
+    const execution = new Execution({ run: run + slot, execution_id: execution_ids[slot] ?? '', config: of.config, secrets: none }, this.#host.send)
+    this.#host.begin(execution, of.env)
+    const turn: Turn = { slot, execution, began_ms: performance.now(), end: undefined }
+    this.#turn = turn
+    try {
+      const tool = toolOf(url, of.tool)
+      const value = this.#host.as(execution, () => tool(this.#parameters[slot], execution.context()))
+      if (isThenable(value)) void this.#await(turn, value)
+      else turn.end = { result: resultOf(value, this.#bytesMax), ran_ms: performance.now() - turn.began_ms, over: true }
+    } catch (error) {
+      turn.end = { result: failureOf(error), ran_ms: performance.now() - turn.began_ms, over: true }
+    }
+  }
+
+  async #await (turn: Turn, promise: unknown): Promise<void> {
+    const end = await this.#host.as(turn.execution, () => settled(turn.execution, () => promise))
+    const result = 'error' in end ? failureOf(end.error) : resultOf(end.value, this.#bytesMax)
+    turn.end = { result, ran_ms: performance.now() - turn.began_ms, over: end.over }
+    if (this.#over) this.#finish() // it waited, and was the last
+  }
+
+  /** Ends the call whose tool was called. @returns whether another may begin */
+  #finish (): boolean {
+    const turn = this.#turn
+    if (turn === undefined) return true
+    const { slot, execution, end } = turn
+    if (end === undefined) {
+      this.#spoke = true
+      this.#host.send({ type: 'waiting', run: execution.message.run })
+      this.#over = true
+      return false
+    }
+    this.#turn = undefined
+    this.#host.end(execution)
+    const spent = !end.over || this.#host.keepsTooMuch(end.ran_ms)
+    const settling = !spent && leftOpen(this.#before + (this.#closed ? 0 : 1))
+    this.#tell(slot, execution, end.result, end.ran_ms)
+    if (!spent && !settling && !this.#over) return true
+    this.#end(spent ? 'spent' : settling ? 'settling' : 'free')
+    return false
+  }
+
+  #tell (slot: number, { spoke, message: { run } }: Execution, result: Result, ran_ms: number): void {
+    const whole = result.kind !== 'output' || result.bytes <= this.#bytesMax
+    if (!spoke && whole && this.#board.put(slot, result, ran_ms)) return
+    this.#spoke = true
+    this.#host.send({ type: 'told', run, result, ran_ms })
+    this.#board.tell(slot)
+  }
+
+  #close (): void {
+    this.#closed = true
+    if (!this.#over && this.#finish()) this.#end('free')
+  }
+
+  #end (thread: Ended['thread']): void {
+    this.#over = true
+    const ended: Ended = { type: 'ended', run: this.#message.run, result: { kind: 'board' }, ran_ms: 0, thread }
+    if (thread === 'free' && !this.#spoke) return this.#resolve(ended)
+    this.#host.send(ended)
+    if (thread === 'settling') whenClosed(this.#before, () => { this.#host.send({ type: 'clean', run: this.#message.run }) })
+    this.#resolve(null)
+  }
+}
+
+const none = {}
+
+/** Runs a batch. Resolves with its end, or with null where that was sent, behind what came before it. */
+export function performBatch (message: Of<'batch'>, board: Board, bytesMax: number, host: Host): Promise<Ended | null> {
+  return new Promise(resolve => new Batch(message, board, bytesMax, host, resolve))
+}
