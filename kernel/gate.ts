@@ -4,6 +4,7 @@ import { SkilletError } from './errors.ts'
 import { executionNotFound } from './executions.ts'
 import type { SkillDefinition } from './manifest.ts'
 import type { Operation, Services } from './operation.ts'
+import type { SearchResult } from './schemas.ts'
 
 /**
  * Narrows services to the rights of a call: once, for all operations and transports. Handlers know nothing of rights,
@@ -42,7 +43,13 @@ function narrow (services: Services, key: string, allows: Allows): Services {
   return Object.freeze({
     ...services,
     catalog: own,
-    search: { search: (query, options, signal) => search.search(query, { ...options, allows }, signal) },
+    search: {
+      async search (query, options, signal) {
+        const answer = await search.search(query, { ...options, allows }, signal)
+        const isOwn = ({ skill_name, tool_name }: SearchResult): boolean => allows(skill_name, tool_name)
+        return answer.results.every(isOwn) ? answer : { ...answer, results: answer.results.filter(isOwn) } // whatever a plugin makes of the option
+      }
+    },
     storage: { get, list: query => storage.list({ ...query, allows }) },
     executions: {
       run: (job, signal, accepted) => executions.run(job, signal, accepted),
