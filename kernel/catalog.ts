@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { LoadedSkills } from './contracts.ts'
 import { SkilletError } from './errors.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 import { didYouMean } from './nearest.ts'
-import type { JsonObject, QuarantinedSkill, Skill } from './schemas.ts'
+import type { JsonObject, QuarantinedSkill, Skill, SkillWarning } from './schemas.ts'
 import { compileCheck, type Check } from './validation.ts'
 
 /** What is known of the skills at one moment: never changed, replaced whole. */
@@ -12,9 +13,13 @@ interface Snapshot {
   readonly skills: ReadonlyMap<string, SkillDefinition>
   readonly tools: ReadonlyMap<SkillDefinition, ReadonlyMap<string, ToolDefinition>>
   readonly quarantined: readonly QuarantinedSkill[]
+  readonly warnings: readonly SkillWarning[]
 }
 
-const empty: Snapshot = { list: [], skills: new Map(), tools: new Map(), quarantined: [] }
+const empty: Snapshot = { list: [], skills: new Map(), tools: new Map(), quarantined: [], warnings: [] }
+
+/** What a replacement made of the skills there were, by name and in order. */
+export interface SkillChanges { added: string[], changed: string[], removed: string[] }
 
 /** The skills that can be run. Names are looked up in maps, so that `constructor` is simply not found. */
 export class Catalog {
@@ -22,17 +27,33 @@ export class Catalog {
   /** Compiled when a tool is first called; dropped with the definition they belong to. */
   readonly #checks = new WeakMap<ToolDefinition, Check>()
 
-  /** Replaces everything by what the sources gave, later sources shadowing earlier ones. Running executions keep their definitions. */
-  replace (sources: readonly LoadedSkills[]): void {
-    const skills = new Map<string, SkillDefinition>()
-    for (const source of sources) for (const skill of source.skills) skills.set(skill.name, skill)
-    const list = [...skills.values()].sort((a, b) => a.name < b.name ? -1 : 1)
+  /**
+   * Replaces everything by what the sources gave, later sources shadowing earlier ones. Running executions keep their
+   * definitions, and so does a skill that is as it was, with all that was made of it.
+   */
+  replace (sources: readonly LoadedSkills[]): SkillChanges {
+    const before = this.#snapshot
+    const given = new Map<string, SkillDefinition>()
+    for (const source of sources) for (const skill of source.skills) given.set(skill.name, skill)
+    const changes: SkillChanges = { added: [], changed: [], removed: before.list.flatMap(({ name }) => given.has(name) ? [] : [name]) }
+    const list = [...given.values()].sort((a, b) => a.name < b.name ? -1 : 1).map(skill => {
+      const old = before.skills.get(skill.name)
+      if (old === skill || (old !== undefined && isDeepStrictEqual(old, skill))) return old
+      changes[old === undefined ? 'added' : 'changed'].push(skill.name)
+      return skill
+    })
+    const same = changes.added.length + changes.changed.length + changes.removed.length === 0
     this.#snapshot = {
-      list,
-      skills: new Map(list.map(skill => [skill.name, skill])),
-      tools: new Map([...skills.values()].map(skill => [skill, new Map(skill.tools.map(tool => [tool.name, tool]))])),
-      quarantined: sources.flatMap(source => source.quarantined)
+      ...before,
+      ...(!same && {
+        list,
+        skills: new Map(list.map(skill => [skill.name, skill])),
+        tools: new Map(list.map(skill => [skill, before.tools.get(skill) ?? new Map(skill.tools.map(tool => [tool.name, tool]))]))
+      }),
+      quarantined: sources.flatMap(source => source.quarantined),
+      warnings: sources.flatMap(source => source.warnings ?? [])
     }
+    return changes
   }
 
   /** By name. The same list until skills are replaced. */
@@ -46,6 +67,10 @@ export class Catalog {
 
   get quarantined (): readonly QuarantinedSkill[] {
     return this.#snapshot.quarantined
+  }
+
+  get warnings (): readonly SkillWarning[] {
+    return this.#snapshot.warnings
   }
 
   /** @throws SkilletError SKILL_NOT_FOUND, naming the nearest one */

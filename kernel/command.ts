@@ -17,12 +17,14 @@ export interface CommandTemplate {
   parts: Part[]
   stdin?: Piece[]
   cwd?: Piece[]
+  /** Variables that are set for the command; one is left out when a parameter in it is absent. */
+  env?: Record<string, Piece[]>
   /** Parameters whose values may begin an argument with `-`. */
   dashes: string[]
 }
 
 /** A command as it is run. */
-export interface Command { program: string, args: string[], stdin: string | undefined, cwd: string | undefined }
+export interface Command { program: string, args: string[], stdin: string | undefined, cwd: string | undefined, env: Record<string, string> }
 
 /** One argument, in bytes: Linux' MAX_ARG_STRLEN (32 pages) less the NUL at its end. */
 export const argumentBytesMax = 131_071
@@ -33,16 +35,22 @@ const argumentOverheadBytes = 9
 
 export type CommandSpec = readonly (string | CommandSpec)[]
 
+/** A variable's name. */
+export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+/** Variables by which programs find or load code; a value from a call in one would be a way to run something else. */
+const LOADS_CODE = /^(PATH|IFS|ENV|SHELLOPTS|BASH_.*|LD_.*|DYLD_.*|NODE_.*|PYTHON.*|PERL5.*|PERLLIB|RUBY.*|GIT_.*|JAVA_.*|_JAVA_.*|CLASSPATH|.*(PAGER|EDITOR|SHELL|BROWSER))$/
+
 const placeholder = /\{\{(\.\.\.|\?)?([^{}]*)\}\}/g
 
 /**
- * Parses a manifest's `command`, `stdin` and `cwd`.
+ * Parses a manifest's `command`, `stdin`, `cwd` and `env`.
  * @throws Error naming the placeholder, when one has no parameter, may be absent outside a group, stands in the
- * program's name, spreads what is not an array or a part of an argument, asks for what is not a boolean, or can be any option; or when
- * there is a NUL, which no argument can hold
+ * program's name, spreads what is not an array or a part of an argument, asks for what is not a boolean, or can be any option; when
+ * there is a NUL, which no argument can hold; when a variable's name is none, or a value from a call would be in one by which
+ * programs find code; or when a default is one that each call would be refused for
  */
 export function parseCommand (
-  spec: { command: CommandSpec, stdin?: string, cwd?: string }, parameters: readonly ParameterDescriptor[]
+  spec: { command: CommandSpec, stdin?: string, cwd?: string, env?: Readonly<Record<string, string>> }, parameters: readonly ParameterDescriptor[]
 ): CommandTemplate {
   const byName = new Map(parameters.map(parameter => [parameter.name, parameter]))
   const [program, ...rest] = spec.command
@@ -94,12 +102,39 @@ export function parseCommand (
     if (!inGroup) throw new Error(`placeholder ${whole} belongs into a group`)
     return { kind: 'when', parameter: name }
   }
-  return {
+  const variable = (name: string, value: string): [string, Piece[]] => {
+    if (!VARIABLE_NAME.test(name)) throw new Error(`env: "${name}" can't be the name of a variable`)
+    if (value.includes('\0')) throw new Error(`env: the variable ${name} can't hold a NUL character`)
+    const parsed = pieces(value, true)
+    if (LOADS_CODE.test(name.toUpperCase()) && parsed.some(piece => 'parameter' in piece)) throw new Error(`env: ${name} must be a literal: a value from a call could make the program run something else`)
+    return [name, parsed]
+  }
+  const template = {
     program,
     parts: rest.map(item => part(item, false)),
     ...(spec.stdin !== undefined && { stdin: pieces(spec.stdin, true) }),
     ...(spec.cwd !== undefined && { cwd: pieces(spec.cwd, false) }),
+    ...(spec.env !== undefined && { env: Object.fromEntries(Object.entries(spec.env).map(([name, value]) => variable(name, value))) }),
     dashes: parameters.filter(parameter => parameter['allow_dash'] === true).map(parameter => parameter.name)
+  }
+  refuseDefaults(template, parameters)
+  return template
+}
+
+/** A default that can't be put into the command is the manifest's fault, not that of each call. @throws Error */
+function refuseDefaults (template: CommandTemplate, parameters: readonly ParameterDescriptor[]): void {
+  const samples = { string: 'x', integer: 1, number: 1, boolean: true, array: [], object: {} } as const
+  for (const flags of [false, true]) {
+    const values = parameters.filter(parameter => parameter.required || 'default' in parameter).map(parameter => [
+      parameter.name, 'default' in parameter && !(flags && parameter.type === 'boolean') ? parameter['default'] : samples[parameter.type]
+    ])
+    try {
+      expandCommand(template, Object.fromEntries(values) as JsonObject)
+    } catch (error) {
+      const name = error instanceof SkilletError ? error.details['parameter'] : undefined
+      const culprit = parameters.find(parameter => parameter.name === name)
+      if (error instanceof SkilletError && culprit !== undefined && 'default' in culprit) throw new Error(`parameter "${culprit.name}": its default ${error.message.replace(/^\S+ /, '')}`, { cause: error })
+    }
   }
 }
 
@@ -142,11 +177,22 @@ export function expandCommand (template: CommandTemplate, parameters: JsonObject
     }
   }
   walk(template.parts)
+  const env: Record<string, string> = {}
+  for (const [name, value] of Object.entries(template.env ?? {})) {
+    if (!value.every(piece => 'literal' in piece || valueOf(parameters, piece.parameter) !== undefined)) continue
+    env[name] = fill(value, parameters)
+    const culprit = value.find(piece => 'parameter' in piece)?.parameter
+    const length = name.length + 1 + Buffer.byteLength(env[name])
+    if (length > argumentBytesMax) throw refuse(culprit, `makes a variable of ${length} bytes; the system takes ${argumentBytesMax}`)
+    bytes += length + argumentOverheadBytes
+    if (bytes > argumentsBytesMax) throw refuse(culprit, `makes arguments and variables longer than ${argumentsBytesMax} bytes in all`)
+  }
   return {
     program: template.program,
     args,
     stdin: template.stdin && fill(template.stdin, parameters, true),
-    cwd: template.cwd && fill(template.cwd, parameters)
+    cwd: template.cwd && fill(template.cwd, parameters),
+    env
   }
 }
 

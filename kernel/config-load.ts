@@ -5,6 +5,7 @@ import { parse, TomlError } from 'smol-toml'
 import { IsObject, type TObject } from 'typebox'
 import { coerceText } from './coerce.ts'
 import { Config } from './config.ts'
+import { readEnvFile } from './env-file.ts'
 import { messageOf } from './errors.ts'
 import { isAbsent } from './file.ts'
 import { isObject } from './json.ts'
@@ -48,31 +49,88 @@ export interface ConfigSources {
 }
 
 /**
- * The configuration: flag, then variable, then file, then default. Frozen. Relative paths of the file are read from
- * its folder, those of flags and variables from `cwd`.
+ * The configuration: flag, then variable, then `.env` beside the file, then file, then default. Frozen. Relative paths of the
+ * file and of `.env` are read from their folder, those of flags and variables from `cwd`.
  * @throws Error naming the file or variable, the key, and the nearest known one
  */
 export function loadConfig (sources: ConfigSources): Config {
+  const { path, layers } = layersOf(sources)
+  const values: JsonObject = {}
+  for (const { from, given } of layers) merge(values, structuredClone(given), from === 'flag')
+  return freeze(checked(values, path))
+}
+
+/** Where a value comes from. */
+export type Origin = 'flag' | 'variable' | '.env' | 'file' | 'default'
+
+/** The configuration, and where each setting of it comes from. */
+export interface ExplainedConfig {
+  config: Config
+  /** The configuration file, if there is one. */
+  file: string | undefined
+  /** The `.env` beside it, which need not exist. */
+  env_file: string
+  settings: { setting: Setting, value: unknown, origins: Origin[] }[]
+}
+
+/** The configuration with the origins of its values; a list that flags add to has several. @throws Error as `loadConfig` */
+export function explainConfig (sources: ConfigSources): ExplainedConfig {
+  const config = loadConfig(sources)
+  const { path: file, env_file, layers } = layersOf(sources)
+  return {
+    config, file, env_file,
+    settings: settings.map(setting => {
+      const origins = layers.filter(({ given }) => at(given, setting.path) !== undefined).map(({ from }) => from).toReversed()
+      // Only flags add to what others gave.
+      const counting = origins[0] === 'flag' && setting.schema.type === 'array' ? origins.slice(0, 2) : origins.slice(0, 1)
+      return { setting, value: at(config, setting.path), origins: counting.length === 0 ? ['default'] : counting }
+    })
+  }
+}
+
+/** What each source gives, the weakest first. */
+function layersOf (sources: ConfigSources): { path: string | undefined, env_file: string, layers: { from: Origin, given: JsonObject }[] } {
   const { flags, env, cwd } = sources
   const path = sources.file === undefined ? findFile(env, cwd) : resolve(cwd, sources.file)
   const values = path === undefined ? {} : readFile(path)
-  if (path !== undefined) resolvePaths(values, dirname(path))
+  const folder = dirname(configFile(sources))
+  resolvePaths(values, folder)
+  const beside = readEnvFile(folder)
+  // The environment is stronger, even where it says nothing but an empty text.
+  const free = Object.fromEntries(Object.entries(beside.values).filter(([name]) => env[name] === undefined))
+  const flagged = flagLayer(flags)
+  resolvePaths(flagged, cwd)
+  return {
+    path, env_file: beside.path,
+    layers: [
+      { from: 'file', given: values }, { from: '.env', given: variableLayer(free, folder, beside.path) }, { from: 'variable', given: variableLayer(env, cwd, 'environment') }, { from: 'flag', given: flagged }
+    ]
+  }
+}
+
+/** @param where they stand, for messages */
+function variableLayer (env: ConfigSources['env'], folder: string, where: string): JsonObject {
+  refuseUnknownVariables(env, where)
   const given: JsonObject = {}
   for (const { path, variable, schema } of settings) {
     const text = env[variable]
     if (text !== undefined && text !== '') put(given, path, fromText(schema, text))
   }
-  refuseUnknownVariables(env)
-  resolvePaths(given, cwd)
-  merge(values, given, false)
+  resolvePaths(given, folder)
+  return given
+}
+
+function flagLayer (flags: ConfigSources['flags']): JsonObject {
   const flagged: JsonObject = {}
   for (const { path } of settings) {
     const value = flags[path.join('.')]
     if (value !== undefined) put(flagged, path, value)
   }
-  resolvePaths(flagged, cwd)
-  merge(values, flagged, true)
-  return freeze(checked(values, path))
+  return flagged
+}
+
+function at (values: unknown, path: readonly string[]): unknown {
+  return path.reduce((inner: unknown, name) => isObject(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined, values)
 }
 
 /** Checks and completes a whole configuration. Exported for tests and for programs that embed the kernel. */
@@ -146,11 +204,11 @@ function fromText (schema: Setting['schema'], text: string): unknown {
   return schema.type === 'array' ? text.split(',').map(item => item.trim()).filter(item => item !== '') : coerceText(schema, text)
 }
 
-function refuseUnknownVariables (env: ConfigSources['env']): void {
+function refuseUnknownVariables (env: ConfigSources['env'], where: string): void {
   const known = settings.map(setting => setting.variable)
   for (const name of Object.keys(env)) {
     if (/^SKILLET_(SERVER|STORAGE|EXECUTION|SKILLS)_/.test(name) && !known.includes(name)) {
-      throw new Error(`environment: ${name} is no setting${didYouMean(name, known)}`)
+      throw new Error(`${where}: ${name} is no setting${didYouMean(name, known)}`)
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
 import type { Owner } from './owner.ts'
-import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SearchState } from './schemas.ts'
+import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SearchState, SkillWarning } from './schemas.ts'
 import type { Scope } from './scope.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 
@@ -86,6 +86,8 @@ export interface Storage {
   claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined>
   /** Gives a role back; nothing happens when another holds it. */
   release (role: string, owner: Owner): Promise<void>
+  /** Who holds a role, be it alive or not. */
+  holder (role: string): Promise<Claim | undefined>
   /** What plugins keep beside the executions, to spare themselves work. */
   readonly cache: Cache
 }
@@ -136,7 +138,7 @@ export interface SearchOptions {
 
 /** Finds tools for a query in words. */
 export interface Search {
-  /** Replaces what can be found. Resolves when that can be found by some method; better ones may follow. */
+  /** Replaces what can be found; skills that did not change since the last call are the same objects. Resolves when that can be found by some method; better ones may follow. */
   index (skills: readonly SkillDefinition[]): Promise<void>
   search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer>
   /** How far it is. Synchronous and cheap; the same object until it changes. */
@@ -169,6 +171,11 @@ export interface TaskObserver {
   started (isolation: Isolation, ago_ms?: number): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
+  /**
+   * The tool put out this text: in order, all of it together the beginning of what the outcome holds as `output`. An
+   * executor that learns of output only at the end need not call it. Absent where nobody listens: then nothing is to be gathered for it.
+   */
+  output? (text: string): void
 }
 
 /** What is kept of a tool's output, at most `execution.output_bytes_max` bytes and a note where it was cut. */
@@ -205,13 +212,18 @@ export interface Executor {
 export interface LoadedSkills {
   skills: SkillDefinition[]
   quarantined: QuarantinedSkill[]
+  /** What is odd about skills that were loaded all the same. */
+  warnings?: SkillWarning[]
 }
 
 /** Finds skills. Later sources shadow earlier ones of the same name. */
 export interface SkillSource {
   load (signal: AbortSignal): Promise<LoadedSkills>
-  /** Calls back when `load` would give something else. The returned function stops it. */
-  watch? (changed: () => void): () => void
+  /**
+   * Calls back when `load` would give something else, be it at once. Called after the first `load`, and only in a kernel with
+   * transports: a command that ends soon has no use for it. The returned function stops it.
+   */
+  watch? (changed: () => void): () => void | Promise<void>
 }
 
 // ---------------------------------------------------------------- transports
@@ -264,6 +276,27 @@ export interface SearchContext extends PluginContext {
 
 type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'search' ? SearchContext : PluginContext
 
+/** What a plugin finds of its surroundings. */
+export interface Finding {
+  /** `ok`: as it should be; `note`: worth knowing; `problem`: somebody has to mend it. */
+  level: 'ok' | 'note' | 'problem'
+  /** What it is about, in a word or two. */
+  about: string
+  text: string
+  /** What to do about it. */
+  remedy?: string
+}
+
+/** What a plugin is given to look at its surroundings. */
+export interface ExamineContext {
+  config: Config
+  /** Absolute; it need not exist. */
+  data_dir: string
+  /** All skills that could be loaded. */
+  skills: readonly SkillDefinition[]
+  signal: AbortSignal
+}
+
 /** A plugin, before it is set up. */
 export interface Plugin<S extends Slot = Slot, Options extends object = object> {
   /** Unique; its options are the configuration section `[plugin.<name>]`. */
@@ -274,6 +307,8 @@ export interface Plugin<S extends Slot = Slot, Options extends object = object> 
   /** Schema of its options; values are given defaults and checked before `setup`. */
   readonly options?: TObject
   setup (context: ContextOf<S>, options: Options): Promise<Slots[S]> | Slots[S]
+  /** Looks at what it depends on, whether it is set up or not, and changes nothing: for `skillet doctor`. */
+  examine? (context: ExamineContext): Promise<Finding[]> | Finding[]
 }
 
 /** Any plugin, of whatever slot. */

@@ -48,6 +48,8 @@ class Live implements TaskObserver, Listed<Live> {
   list: object | undefined
   previous: Live | undefined
   next: Live | undefined
+  /** Only where somebody listens; and not with secrets: one may lie across two pieces, where no redactor finds it. */
+  output?: (text: string) => void
   end!: (execution: Execution) => void
   fault!: (error: unknown) => void
   readonly #bus: Bus
@@ -60,6 +62,7 @@ class Live implements TaskObserver, Listed<Live> {
     this.redactor = redactor
     this.#bus = bus
     this.#begin = begin
+    if (redactor === undefined && bus.has('output')) this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
     this.ended = new Promise((resolve, reject) => { this.end = resolve; this.fault = reject })
   }
 
@@ -222,8 +225,9 @@ export class Executions {
     if (this.#waiting >= config.execution.queue_max) {
       throw new SkilletError('OVERLOADED', `${this.#waiting} executions are waiting, as many as execution.queue_max allows; try again later`)
     }
-    const executor = executors.get(job.skill.runtime)
-    if (executor === undefined) throw new SkilletError('OVERLOADED', `No executor for the runtime "${job.skill.runtime}" is running`, { runtime: job.skill.runtime })
+    const runtime = job.tool.runtime ?? job.skill.runtime
+    const executor = executors.get(runtime)
+    if (executor === undefined) throw new SkilletError('OVERLOADED', `No executor for the runtime "${runtime}" is running`, { runtime })
     executor.check?.(job.tool, job.parameters)
     const secrets = this.#secretsOf(job.skill)
     const redactor = redactorOf(job, secrets)
@@ -236,7 +240,7 @@ export class Executions {
       status: 'queued',
       created_at: now,
       duration_ms: 0,
-      runtime: job.skill.runtime,
+      runtime,
       started_at: null,
       finished_at: null,
       parameters: withoutSecrets(job.tool, job.parameters, redactor),

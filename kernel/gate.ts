@@ -78,7 +78,9 @@ function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows)
   return {
     get skills () { return present().skills },
     get size () { return present().size },
-    quarantined: [], // names and paths of broken skills are the operator's
+    // Names and paths of broken skills are the operator's.
+    quarantined: [],
+    warnings: [],
     skill (name) {
       if (!allows(name)) throw new SkilletError('FORBIDDEN', `The key "${key}" has no right to a skill "${name}"`, { key, skill: name })
       return present().skill(name)

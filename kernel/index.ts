@@ -5,12 +5,13 @@ export { Bus, type Events, type LogLevel } from './bus.ts'
 export { expandCommand, parseCommand, type Command, type CommandTemplate } from './command.ts'
 export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
-export { completeConfig, configFile, configHome, dataHome, loadConfig, settings, type ConfigSources, type Setting } from './config-load.ts'
+export { completeConfig, configFile, configHome, dataHome, explainConfig, loadConfig, settings, type ConfigSources, type ExplainedConfig, type Origin, type Setting } from './config-load.ts'
 export {
-  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type ExecutionPage, type ExecutionQuery, type Executor, type LoadedSkills, type Outcome,
-  type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions, type SkillSource, type Slot, type Slots, type Storage,
+  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type ExamineContext, type ExecutionPage, type ExecutionQuery, type Executor, type Finding, type LoadedSkills,
+  type Outcome, type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions, type SkillSource, type Slot, type Slots, type Storage,
   type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext
 } from './contracts.ts'
+export { readEnvFile } from './env-file.ts'
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './errors.ts'
 export { changeFile, hasCode, isAbsent, replaceFile } from './file.ts'
 export type { Gateway } from './gateway.ts'
@@ -27,12 +28,13 @@ export { cancelExecution, execute, getExecution, getSkill, health, listExecution
 export { isAlive, thisProcess, type Owner } from './owner.ts'
 export { outputOf } from './output.ts'
 export { compileInputSchema } from './parameters.ts'
+export { howToInstall, packagesOf, type SystemPackages } from './packages.ts'
 export { definePlugin } from './plugin.ts'
 export { loadPlugins } from './plugin-load.ts'
 export * as schemas from './schemas.ts'
 export {
   EXECUTION_STATUSES, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary, type Isolation, type JsonObject,
-  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type Tool
+  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type SkillWarning, type Tool
 } from './schemas.ts'
 export { Scope } from './scope.ts'
 export { SECRET_NAME, SecretFile, isServersOwn, secretBytesMax, type Secrets } from './secrets.ts'

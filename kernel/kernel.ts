@@ -2,9 +2,11 @@ import { mkdir } from 'node:fs/promises'
 import { Bus } from './bus.ts'
 import { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
-import type { AnyPlugin, Executor, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
+import type { AnyPlugin, Executor, Finding, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
 import { messageOf } from './errors.ts'
+import { examine, isolationNote } from './examine.ts'
 import { Executions } from './executions.ts'
+import { Feed } from './feed.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
 import { isAlive, thisProcess } from './owner.ts'
@@ -35,6 +37,8 @@ export interface Kernel {
   readonly plugins: () => readonly PluginStatus[]
   /** Where the transports can be reached. */
   readonly urls: readonly string[]
+  /** What is wrong, or worth knowing, here and in the surroundings of these plugins, which need not be started. */
+  examine (plugins: readonly AnyPlugin[], signal: AbortSignal): Promise<Finding[]>
   /** Stops in order: transports accept nothing new, executions drain, transports close, providers close. Idempotent. */
   stop (): Promise<void>
 }
@@ -74,11 +78,16 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     const search = only('search', provided.search)
     if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
     const catalog = new Catalog()
-    scope.defer(await feed(catalog, search, provided.skills, bus, log, signal))
+    const feed = new Feed(catalog, search, provided.skills, bus, log)
+    await feed.load(signal)
+    if (plugins.some(({ slot }) => slot === 'transport')) {
+      feed.follow()
+      scope.defer(() => feed.close())
+    }
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
     const executions = new Executions({ config, storage, executors, secrets, bus, log })
-    log.info({}, 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced')
+    log.info({}, isolationNote)
     const interrupted = await executions.recover()
     if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
     scope.defer(executions.watchCancelRequests())
@@ -109,31 +118,17 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     }
     const urls = transports.flatMap(({ url }) => url ?? [])
     if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
-    return { gateway, plugins: plugin_states, urls, stop: () => scope.close() }
+    return {
+      gateway,
+      plugins: plugin_states,
+      urls,
+      examine: (asked, signal) => examine({ plugins: plugin_states(), quarantined: catalog.quarantined, storage }, asked, { config, data_dir, skills: catalog.skills, signal }),
+      stop: () => scope.close()
+    }
   } catch (error) {
     await scope.close().catch((failure: unknown) => { log.error({ error: messageOf(failure) }, 'the start could not be undone') })
     throw error
   }
-}
-
-/** Loads the catalog and keeps it true while sources change. @returns what stops it */
-async function feed (catalog: Catalog, search: Search, sources: readonly SkillSource[], bus: Bus, log: Logger, signal: AbortSignal): Promise<() => void> {
-  const scope = new Scope()
-  const load = async (): Promise<void> => {
-    catalog.replace(await Promise.all(sources.map(source => source.load(signal))))
-    for (const { path, error } of catalog.quarantined) log.warn({ path, error }, 'a skill could not be loaded')
-    await search.index(catalog.skills)
-    bus.emit('skills', { skills: catalog.size, quarantined: catalog.quarantined.length })
-  }
-  await load()
-  let loading = Promise.resolve()
-  for (const source of sources) {
-    const stop = source.watch?.(() => {
-      loading = loading.then(load).catch((error: unknown) => { log.error({ error: messageOf(error) }, 'the skills could not be reloaded') })
-    })
-    if (stop !== undefined) scope.defer(stop)
-  }
-  return () => { void scope.close() }
 }
 
 /** Claims a role on the data directory, or tells others of the note. @returns what gives it back */

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import type { CommandTemplate } from './command.ts'
+import { VARIABLE_NAME, type CommandTemplate } from './command.ts'
 import { SECRET_NAME } from './secrets.ts'
 import { PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type Tool } from './schemas.ts'
 
@@ -44,7 +44,7 @@ export const ManifestFile = Type.Object({
   name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
   description: Type.Optional(description('the skill is for', 1024)),
   version: Type.Optional(Type.String({ maxLength: 64 })),
-  runtime: Type.Optional(Type.Enum(['native', 'script'], { description: 'native: commands; script: a JavaScript or TypeScript module' })),
+  runtime: Type.Optional(Type.Enum(['native', 'script', 'agent'], { description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder' })),
   permissions,
   tools: Type.Optional(Type.Array(Type.Object({
     name: Type.String({ pattern: TOOL_NAME.source }),
@@ -52,6 +52,7 @@ export const ManifestFile = Type.Object({
     command: Type.Array(CommandPart, { minItems: 1, maxItems: 256, description: 'Argument vector with placeholders; never a shell' }),
     stdin: Type.Optional(Type.String({ description: 'Text with placeholders that feeds standard input' })),
     cwd: Type.Optional(Type.String({ description: 'Working directory; may hold placeholders' })),
+    env: Type.Optional(Type.Record(Type.String({ pattern: VARIABLE_NAME.source }), Type.String(), { maxProperties: 64, additionalProperties: false, description: 'Variables set for the command; values may hold placeholders' })),
     timeout_ms: Type.Optional(timeout_ms),
     parameters: Type.Optional(Type.Array(Type.Object({
       name: Type.String({ pattern: PARAMETER_NAME.source }), ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
@@ -76,6 +77,8 @@ export const ScriptFile = Type.Object({
 
 /** A tool as the kernel holds it: what users see, and what its executor needs. Plain data. */
 export interface ToolDefinition extends Tool {
+  /** The runtime whose executor runs it, where that is not the skill's. */
+  runtime?: string
   /** Names of the parameters whose values are never stored or logged. */
   secrets: string[]
   /** What a native tool runs. */
@@ -93,7 +96,7 @@ export interface SkillDefinition {
   permissions: Permissions
   /** Absolute path of the skill's folder. */
   directory: string
-  /** Absolute path of the JavaScript module of a script skill. */
+  /** Absolute path of the JavaScript module of a script skill, or of script tools. */
   module?: string
   /** Differs whenever the skill's code does. */
   revision: string

@@ -24,7 +24,7 @@ export interface Call {
 export interface Services {
   config: Config
   version: Version
-  catalog: Pick<Catalog, 'skills' | 'size' | 'quarantined' | 'skill' | 'tool' | 'check'>
+  catalog: Pick<Catalog, 'skills' | 'size' | 'quarantined' | 'warnings' | 'skill' | 'tool' | 'check'>
   executions: Pick<Executions, 'run' | 'cancel'>
   storage: Pick<Storage, 'get' | 'list'>
   search: Pick<Search, 'search' | 'state'>

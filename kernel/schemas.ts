@@ -42,7 +42,7 @@ export const Skill = Type.Object({
   name: Type.String({ description: 'Skill identifier' }),
   description: Type.String({ description: 'What the skill is for' }),
   version: Type.Optional(Type.String({ description: 'Version of the skill, where it states one' })),
-  runtime: Type.String({ description: 'How its tools run: native (commands) or script (JavaScript and TypeScript)' }),
+  runtime: Type.String({ description: 'How its tools run: native (commands), script (JavaScript and TypeScript) or agent (an Agent Skills folder: files to read, scripts to run)' }),
   tools: Type.Array(Tool)
 }, { $id: 'Skill', description: 'A named bundle of tools' })
 
@@ -139,5 +139,14 @@ export type QuarantinedSkill = Static<typeof QuarantinedSkill>
 export const QuarantinedSkill = Type.Object({
   name: Type.String({ description: 'Name of the skill folder' }),
   path: Type.String({ description: 'The file or folder at fault' }),
-  error: Type.String({ description: 'What is wrong with it' })
+  error: Type.String({ description: 'What is wrong with it' }),
+  serving: Type.Optional(Type.Boolean({ description: 'Whether the last version without a fault goes on serving' }))
 }, { $id: 'QuarantinedSkill', description: 'A skill that could not be loaded' })
+
+/** Something odd about a skill that serves all the same. */
+export type SkillWarning = Static<typeof SkillWarning>
+export const SkillWarning = Type.Object({
+  name: Type.String({ description: 'Name of the skill' }),
+  path: Type.String({ description: 'The file or folder it is about' }),
+  warning: Type.String({ description: 'What is odd about it' })
+}, { $id: 'SkillWarning', description: 'Something odd about a skill that serves all the same' })

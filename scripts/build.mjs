@@ -21,6 +21,7 @@ for (const folder of ['skills', 'test/fixtures']) {
 }
 
 compileHelper()
+await import('./schemas.mjs')
 
 const shared = {
   bundle: true,

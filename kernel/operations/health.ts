@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { operation } from '../operation.ts'
-import { PluginStatus, QuarantinedSkill, SearchState } from '../schemas.ts'
+import { PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../schemas.ts'
 
 export const health = operation({
   name: 'health',
   effect: 'read',
   route: 'GET /api/health',
   summary: 'Health check',
-  description: 'Whether all parts work. A plugin that is not well makes it `degraded`; a skill that could not be loaded is named and does not.',
+  description: 'Whether all parts work. A plugin that is not well makes it `degraded`; a skill that could not be loaded, or that is odd, is named and does not.',
   input: Type.Object({}, { additionalProperties: false }),
   output: Type.Object({
     status: Type.Enum(['healthy', 'degraded']),
@@ -15,20 +15,21 @@ export const health = operation({
     uptime_seconds: Type.Integer({ minimum: 0 }),
     plugins: Type.Array(PluginStatus),
     search: Type.Optional(SearchState),
-    quarantined: Type.Array(QuarantinedSkill, { description: 'Skills that could not be loaded' })
+    quarantined: Type.Array(QuarantinedSkill, { description: 'Skills that could not be loaded' }),
+    warnings: Type.Array(SkillWarning, { description: 'What is odd about skills that serve' })
   }),
   errors: [],
   example: {
     input: {},
-    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [] }
+    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [], warnings: [] }
   },
-  handler ({ catalog: { quarantined }, plugins, search, uptime_seconds, version: { version } }) {
+  handler ({ catalog: { quarantined, warnings }, plugins, search, uptime_seconds, version: { version } }) {
     const states = plugins()
     const now = uptime_seconds()
     const found = search.state?.()
     let answer = answers.get(states)
-    if (answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.found !== found || answer.output.version !== version) {
-      answer = { uptime_seconds: now, of: quarantined, found, output: outputOf(states, quarantined, found, version, now) }
+    if (answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings || answer.found !== found || answer.output.version !== version) {
+      answer = { uptime_seconds: now, of: quarantined, warnings, found, output: outputOf(states, quarantined, warnings, version, now, found) }
       answers.set(states, answer)
     }
     return answer.output
@@ -38,9 +39,9 @@ export const health = operation({
 type Output = ReturnType<typeof outputOf>
 
 /** The answers of this second, by the states they tell: asked often, they are made once. */
-const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], found: SearchState | undefined, output: Output }>()
+const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], found: SearchState | undefined, output: Output }>()
 
-function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], search: SearchState | undefined, version: string, uptime_seconds: number) {
+function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], version: string, uptime_seconds: number, search: SearchState | undefined) {
   const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')
   return Object.freeze({
     status: unwell ? 'degraded' as const : 'healthy' as const,
@@ -48,6 +49,7 @@ function outputOf (states: readonly PluginStatus[], quarantined: readonly Quaran
     uptime_seconds,
     plugins: [...states],
     ...(search !== undefined && { search }),
-    quarantined: [...quarantined]
+    quarantined: [...quarantined],
+    warnings: [...warnings]
   })
 }

@@ -1,5 +1,6 @@
+import { dirname } from 'node:path'
 import {
-  configFile, configHome, createKernel, dataHome, loadConfig, loadPlugins, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger
+  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger, type Slot
 } from '../../kernel/index.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -18,6 +19,10 @@ export interface BuiltinPlugins {
 
 /** What a command needs of the kernel. */
 export interface Needs {
+  /** Knows the skills. */
+  skills: boolean
+  /** Searches them. */
+  search: boolean
   /** Records executions. */
   history: boolean
   /** Runs tools. */
@@ -26,13 +31,26 @@ export interface Needs {
   transports: boolean
 }
 
+/** For commands that look at skills. */
+export const quick: Needs = { skills: true, search: false, history: false, executors: false, transports: false }
+/** For commands that search skills. */
+export const searching: Needs = { ...quick, search: true }
+/** For commands that look at the history. */
+export const looking: Needs = { skills: false, search: false, history: true, executors: false, transports: false }
+/** For commands that run tools. */
+export const recording: Needs = { skills: true, search: false, history: true, executors: true, transports: false }
+export const serving: Needs = { skills: true, search: true, history: true, executors: true, transports: true }
+
+/** Where nobody searches. */
+const noSearch = definePlugin({ name: 'search-none', slot: 'search', setup: () => ({ async index () {}, search: async () => ({ mode: 'none', results: [] }) }) })
+
 /** The command line or the configuration is wrong: the message says how. */
 export class UsageError extends Error {}
 
 export interface Given { file?: string, flags: Record<string, unknown> }
 
 /** Reads the configuration. @throws UsageError */
-export function configure (given: Given, { env, cwd }: Terminal): Config {
+export function configure (given: Given, { env, cwd }: Pick<Terminal, 'env' | 'cwd'>): Config {
   try {
     return loadConfig({ ...given, env, cwd })
   } catch (error) {
@@ -42,10 +60,14 @@ export function configure (given: Given, { env, cwd }: Terminal): Config {
 
 /** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
 export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, { role, file }: { role?: string, file?: string } = {}): Promise<Kernel> {
+  const config_file = configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) })
+  // The key is no setting: who needs it reads the environment.
+  const { SERVICE_API_KEY: key } = readEnvFile(dirname(config_file)).values
+  if (needs.transports && key !== undefined) process.env['SERVICE_API_KEY'] ??= key
   const loads = [
     needs.history ? builtin.storage : builtin.scratch,
-    builtin.search,
-    ...builtin.skills,
+    ...(needs.search ? [builtin.search] : []),
+    ...(needs.skills ? builtin.skills : []),
     ...(needs.executors ? builtin.executors : []),
     ...(needs.transports ? builtin.transports : [])
   ]
@@ -53,17 +75,18 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     Promise.all(loads.map(async load => (await load()).default)),
     loadPlugins(config.plugins, terminal.cwd)
   ])
-  const wanted = further.filter(({ slot }) => slot === 'executor' ? needs.executors : slot === 'transport' ? needs.transports : slot === 'storage' ? needs.history : true)
+  const isNeeded: Record<Slot, boolean> = { storage: needs.history, search: needs.search, skills: needs.skills, executor: needs.executors, transport: needs.transports }
+  const wanted = further.filter(({ slot }) => isNeeded[slot])
   // Of these slots there is one: a further plugin takes the place of ours.
   const replaced = new Set<string>(wanted.map(({ slot }) => slot).filter(slot => slot === 'storage' || slot === 'search'))
   return await createKernel({
     config,
-    plugins: [...own.filter(({ slot }) => !replaced.has(slot)), ...wanted],
+    plugins: [...own.filter(({ slot }) => !replaced.has(slot)), ...wanted, ...(needs.search ? [] : [noSearch])],
     secrets: new SecretFile(configHome(terminal.env), terminal.env),
     log,
     version: readVersion(),
     data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,
-    config_file: configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) }),
+    config_file,
     ...(role !== undefined && { role })
   }, signal)
 }

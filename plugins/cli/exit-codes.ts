@@ -22,3 +22,5 @@ export const EXIT_CODES = {
 export const EXIT_USAGE = EXIT_CODES.invalid
 /** Ctrl-C: 128 and the number of SIGINT. */
 export const EXIT_INTERRUPTED = 130
+/** Nobody read on, and what ran was cancelled for it: 128 and the number of SIGPIPE, which ends other programs. */
+export const EXIT_UNREAD = 141

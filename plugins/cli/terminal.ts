@@ -1,13 +1,26 @@
+import { isUtf8 } from 'node:buffer'
+import { createColors } from 'picocolors'
+
+export type Colors = ReturnType<typeof createColors>
+
 /** Where a command reads and writes. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>
   cwd: string
+  /** For what goes to standard output and to standard error: they colour nothing where that is no terminal, or is not to be coloured. */
+  colors: { readonly out: Colors, readonly err: Colors }
+  /** How wide the terminal is that standard output is; undefined where it is none. */
+  columns: number | undefined
+  /** Whether somebody watches standard error. */
+  watched: boolean
+  /** Aborts when nobody reads standard output any more, as in `skillet list | head`. */
+  unread: AbortSignal
   /** Writes to standard output. */
   out (text: string): void
   /** Writes to standard error. */
   err (text: string): void
-  /** Reads all of standard input, as text. @throws Error when it is longer than `bytesMax` */
-  input (bytesMax: number): Promise<string>
+  /** Reads all of standard input, as text. @throws Error when it is longer than `bytesMax`, is not UTF-8, or the signal aborts */
+  input (bytesMax: number, signal: AbortSignal): Promise<string>
   /**
    * Reads one line without showing it, where standard input is a terminal; else all of standard input.
    * @throws Error when it is longer than `bytesMax`, or on Ctrl-C
@@ -15,29 +28,56 @@ export interface Terminal {
   hidden (prompt: string, bytesMax: number, signal: AbortSignal): Promise<string>
 }
 
+/** Whether a stream is coloured: a terminal is, unless NO_COLOR or a dumb terminal says otherwise; FORCE_COLOR colours any. */
+export function isColored (stream: { isTTY?: boolean }, env: Terminal['env']): boolean {
+  const { NO_COLOR = '', FORCE_COLOR = '', TERM } = env
+  if (NO_COLOR !== '') return false
+  if (FORCE_COLOR !== '') return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
+  return stream.isTTY === true && TERM !== 'dumb'
+}
+
 /** The terminal of this process. */
 export function processTerminal (): Terminal {
-  const input = async (bytesMax: number): Promise<string> => {
-    const chunks: Buffer[] = []
-    let bytes = 0
+  const unread = new AbortController()
+  // A reader that went away is no error.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      if (stream === process.stdout) unread.abort()
+    })
+  }
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    colors: { out: createColors(isColored(process.stdout, process.env)), err: createColors(isColored(process.stderr, process.env)) },
+    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    watched: process.stderr.isTTY,
+    unread: unread.signal,
+    out: text => { process.stdout.write(text) },
+    err: text => { process.stderr.write(text) },
+    input: readInput,
+    hidden: (prompt, bytesMax, signal) => process.stdin.isTTY ? readHidden(prompt, bytesMax, signal) : readInput(bytesMax, signal)
+  }
+}
+
+async function readInput (bytesMax: number, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const interrupted = (): void => { process.stdin.destroy() }
+  signal.addEventListener('abort', interrupted, { once: true })
+  try {
     for await (const chunk of process.stdin) {
       const buffer = Buffer.from(chunk)
       bytes += buffer.length
       if (bytes > bytesMax) throw new Error(`standard input is longer than ${bytesMax} bytes`)
       chunks.push(buffer)
     }
-    return Buffer.concat(chunks).toString('utf8')
+  } finally {
+    signal.removeEventListener('abort', interrupted)
   }
-  // A reader that went away, as in `skillet list | head`, is no error.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', (error: NodeJS.ErrnoException) => { if (error.code !== 'EPIPE') throw error })
-  return {
-    env: process.env,
-    cwd: process.cwd(),
-    out: text => { process.stdout.write(text) },
-    err: text => { process.stderr.write(text) },
-    input,
-    hidden: (prompt, bytesMax, signal) => process.stdin.isTTY ? readHidden(prompt, bytesMax, signal) : input(bytesMax)
-  }
+  const whole = Buffer.concat(chunks)
+  if (!isUtf8(whole)) throw new Error('standard input is not UTF-8')
+  return whole.toString('utf8')
 }
 
 /** Reads keys as they come, so that the terminal echoes none. */

@@ -10,10 +10,11 @@ export class Head {
     this.#max = max
   }
 
-  add (chunk: Buffer): void {
+  /** @returns how many bytes of the chunk are kept */
+  add (chunk: Buffer): number {
     this.bytes += chunk.length
     const more = Math.min(chunk.length, this.#max - this.#kept)
-    if (more === 0) return
+    if (more === 0) return 0
     const length = this.#kept + more
     if (length > this.#buffer.length) {
       const larger = Buffer.allocUnsafe(Math.min(this.#max, Math.max(length, 2 * this.#buffer.length, 4096)))
@@ -22,6 +23,7 @@ export class Head {
     }
     chunk.copy(this.#buffer, this.#kept, 0, more)
     this.#kept = length
+    return more
   }
 
   get kept (): Buffer {

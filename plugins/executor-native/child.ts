@@ -15,6 +15,8 @@ const stderrBytesMax = 4096
 /** What becomes of a command. Each run ends with exactly one call of `refused` or `ended`. */
 export interface ChildEvents {
   started (pid: number): void
+  /** The next piece of what is kept of standard output; of a run that is `live`. */
+  output (piece: Buffer): void
   refused (error: NodeJS.ErrnoException): void
   ended (how: Omit<EndedMessage, 'type' | 'id'>, stdout: Buffer): void
 }
@@ -34,7 +36,7 @@ export class Child {
   #flooded = false
   #done = false
 
-  constructor ({ program, args, cwd, env, stdin, output_bytes_max, output_bytes_stop }: RunMessage, input: Buffer, events: ChildEvents) {
+  constructor ({ program, args, cwd, env, stdin, live, output_bytes_max, output_bytes_stop }: RunMessage, input: Buffer, events: ChildEvents) {
     this.#events = events
     this.#stdout = new Head(output_bytes_max)
     this.#outputBytesStop = output_bytes_stop
@@ -50,8 +52,15 @@ export class Child {
     child.on('error', error => { if (child.pid === undefined) this.#refuse(error) })
     if (child.pid === undefined) return
     events.started(child.pid)
-    child.stdout?.on('data', (chunk: Buffer) => { this.#take(this.#stdout, chunk) }).on('error', () => {})
-    child.stderr?.on('data', (chunk: Buffer) => { this.#take(this.#stderr, chunk) }).on('error', () => {})
+    child.stdout?.on('data', (chunk: Buffer) => {
+      const kept = this.#stdout.add(chunk)
+      if (live && kept > 0 && !this.#done) events.output(chunk.subarray(0, kept))
+      this.#count()
+    }).on('error', () => {})
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.#stderr.add(chunk)
+      this.#count()
+    }).on('error', () => {})
     // A command need not read its input: EPIPE is no failure.
     child.stdin?.on('error', () => {}).end(input)
     child.on('exit', (exit_code, signal) => { this.#exited(exit_code, signal) })
@@ -82,8 +91,7 @@ export class Child {
     this.#signal('SIGKILL')
   }
 
-  #take (part: Head | Tail, chunk: Buffer): void {
-    part.add(chunk)
+  #count (): void {
     if (this.#flooded || this.#stdout.bytes + this.#stderr.bytes <= this.#outputBytesStop) return
     this.#flooded = true
     // Nobody reads on: a command that goes on writing gets SIGPIPE.

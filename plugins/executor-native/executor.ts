@@ -7,6 +7,7 @@ import { environmentOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
+import { LiveText } from './live-text.ts'
 import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.ts'
 
 /** How long runs may take to end when the executor closes, before their helpers are ended with them. */
@@ -34,6 +35,8 @@ interface Run {
   readonly command: Command
   readonly subject: Subject
   readonly observer: TaskObserver
+  /** What was put out so far, where somebody listens. */
+  readonly live: LiveText | undefined
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
   /** Where it runs, once it was handed to a helper. */
@@ -75,7 +78,8 @@ export class NativeExecutor implements Executor {
     let cancel: (() => void) | undefined
     try {
       return await new Promise<Outcome>((resolve, reject) => {
-        const run: Run = { task, command, subject, observer, resolve, reject, at: undefined, ending: undefined, timer: undefined }
+        const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
+        const run: Run = { task, command, subject, observer, live, resolve, reject, at: undefined, ending: undefined, timer: undefined }
         cancel = () => { this.#cancel(run) }
         signal.addEventListener('abort', cancel, { once: true })
         this.#queue.add(run)
@@ -94,7 +98,7 @@ export class NativeExecutor implements Executor {
     try {
       await new Promise<void>((resolve, reject) => {
         // That there is no such command would be an answer, too.
-        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
+        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), live: false, output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
           if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
           else if (answer.type !== 'started') resolve()
         })
@@ -138,7 +142,8 @@ export class NativeExecutor implements Executor {
       program: subject.program,
       args: command.args,
       cwd: subject.cwd,
-      env: { ...this.#environment(task.skill.permissions.env), ...task.secrets },
+      env: { ...this.#environment(task.skill.permissions.env), ...command.env, ...task.secrets },
+      live: run.live !== undefined,
       output_bytes_max: subject.outputBytesMax,
       output_bytes_stop: outputBytesStop
     }, command.stdin, (answer, payload) => { this.#take(run, answer, payload) })
@@ -165,6 +170,11 @@ export class NativeExecutor implements Executor {
         this.#helpers.works()
         this.#tellStarted(run)
         return
+      case 'output': {
+        const text = run.live?.add(payload) ?? ''
+        if (text !== '') run.observer.output?.(text)
+        return
+      }
       case 'ended':
         this.#end(run, () => {
           if (ending === undefined || (ending === 'timeout' && answer.flooded)) run.resolve(outcomeOf(subject, answer, payload))
@@ -234,6 +244,6 @@ function templateOf (tool: ToolDefinition): CommandTemplate {
 }
 
 /** A path that is not absolute is one in the skill's folder, wherever the server was started. A mere name is looked up in PATH. */
-function programOf (program: string, directory: string): string {
+export function programOf (program: string, directory: string): string {
   return program.includes('/') ? resolvePath(directory, program) : program
 }

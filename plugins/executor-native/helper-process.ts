@@ -134,6 +134,8 @@ export class HelperProcess {
       case 'started':
         run.pid = message.pid
         break
+      case 'output':
+        break
       case 'refused':
       case 'ended':
         this.#runs.delete(message.id)

@@ -35,7 +35,7 @@ enum {
 
 /* The numbers of protocol.ts. */
 enum { TO_RUN = 1, TO_STOP = 2 };
-enum { FROM_STARTED = 1, FROM_REFUSED = 2, FROM_ENDED = 3 };
+enum { FROM_STARTED = 1, FROM_REFUSED = 2, FROM_ENDED = 3, FROM_OUTPUT = 4 };
 enum { WHY_DIRECTORY, WHY_MISSING, WHY_INTERPRETER, WHY_NOT_EXECUTABLE, WHY_TOO_LONG, WHY_RESOURCES };
 
 struct buffer { uint8_t *bytes; size_t start, end, room; };
@@ -55,7 +55,7 @@ struct run {
   uint8_t tail[TAIL_BYTES];       /* of standard error */
   size_t tail_bytes;
   struct buffer input;
-  int exited, reaped, answered, stopping, flooded;
+  int live, exited, reaped, answered, stopping, flooded;
   int32_t exit_code;              /* -1 where a signal ended it */
   uint32_t exit_signal;
   enum due due;
@@ -189,7 +189,11 @@ static void stop(struct run *r) {
 
 static void keep_head(struct run *r, const uint8_t *bytes, size_t count) {
   size_t room = (size_t)(r->head_max - (r->head.end - r->head.start));
-  append(&r->head, bytes, count < room ? count : room);
+  size_t kept = count < room ? count : room;
+  append(&r->head, bytes, kept);
+  if (!r->live || kept == 0) return;
+  const uint32_t numbers[] = { FROM_OUTPUT, r->id };
+  tell(numbers, 2, NULL, 0, bytes, kept);
 }
 
 static void keep_tail(struct run *r, const uint8_t *bytes, size_t count) {
@@ -447,13 +451,13 @@ static char *next_string(uint8_t **at, const uint8_t *end) {
 }
 
 static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload, size_t payload_bytes) {
-  if (end - at < 24) out_of_step();
+  if (end - at < 28) out_of_step();
   struct run *r = sized(NULL, sizeof *r);
-  *r = (struct run){ .id = get_u32(at), .head_max = get_u32(at + 8), .stop_bytes = get_u32(at + 12) };
+  *r = (struct run){ .id = get_u32(at), .live = (int)get_u32(at + 8), .head_max = get_u32(at + 12), .stop_bytes = get_u32(at + 16) };
   for (int i = 0; i < 3; i++) r->streams[i] = (struct stream){ .run = r, .fd = -1, .kind = (enum kind)i };
   int has_input = (int)get_u32(at + 4);
-  size_t args_count = get_u32(at + 16), environment_count = get_u32(at + 20);
-  at += 24;
+  size_t args_count = get_u32(at + 20), environment_count = get_u32(at + 24);
+  at += 28;
   size_t room = (size_t)(end - at); /* each string takes a byte at least */
   if (args_count > room || environment_count > room) out_of_step();
   char **strings = sized(NULL, (args_count + environment_count + 4) * sizeof *strings);

@@ -34,6 +34,7 @@ function run (message: RunMessage, input: Buffer): void {
   const child = new Child(message, input, {
     // Written at once: should the helper die, the server must know what to end.
     started (pid) { tell({ type: 'started', id, pid }) },
+    output (piece) { tell({ type: 'output', id }, piece) },
     refused (error) {
       children.delete(id)
       void refuse(error, message)

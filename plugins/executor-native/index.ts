@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Type } from 'typebox'
 import { definePlugin, processesOf } from '../../kernel/index.ts'
+import { examine } from './examine.ts'
 import { NativeExecutor } from './executor.ts'
 import { compiledHelper } from './helper-program.ts'
 
@@ -21,5 +22,6 @@ export default definePlugin({
     })
     scope.defer(() => executor.close())
     return executor
-  }
+  },
+  examine: ({ skills }) => examine(skills)
 })

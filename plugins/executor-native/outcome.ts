@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { StringDecoder } from 'node:string_decoder'
-import { outputOf, SkilletError, type Outcome, type Output } from '../../kernel/index.ts'
+import { howToInstall, outputOf, packagesOf, SkilletError, type JsonObject, type Outcome, type Output } from '../../kernel/index.ts'
 import type { EndedMessage, Refusal } from './protocol.ts'
 
 export const noOutput: Output = { output: '', output_truncated: false }
@@ -25,7 +25,20 @@ export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer
   const details = signal === null ? { exit_code: exit_code ?? 1, stderr } : { exit_code: 128 + constants.signals[signal], signal, stderr }
   const how = flooded ? 'put out more than 16 MiB and was stopped' : signal === null ? `exited with code ${details.exit_code}` : `was ended by ${signal}`
   const quote = flooded ? '' : lastLine(stderr)
-  return { status: 'failed', ...output, error: { message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}`, details } }
+  // A command that starts others, such as a shell, says so when one of them is missing.
+  const [, missing] = details.exit_code === 127 ? /([\w.+-]+)['’]?: (?:command not found|not found|No such file or directory)$/.exec(quote) ?? [] : []
+  return { status: 'failed', ...output, error: { message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}${hint(missing)}`, details: { ...details, ...packagesIn(missing) } } }
+}
+
+/** `; install it with …`, where that is known. */
+function hint (command: string | undefined): string {
+  const how = command === undefined ? undefined : howToInstall(command)
+  return how === undefined ? '' : `; install it with ${how}`
+}
+
+function packagesIn (command: string | undefined): { packages?: JsonObject } {
+  const packages = command === undefined ? undefined : packagesOf(command)
+  return packages === undefined ? {} : { packages: { ...packages } }
 }
 
 /** What was kept of standard output. Bytes that are not UTF-8 become U+FFFD. */
@@ -44,7 +57,7 @@ export function refusalOf ({ name, program, cwd }: Subject, why: Refusal, system
     ({ status: 'failed', ...noOutput, error: { message: `${name} could not be started: ${message}`, details: { exit_code, stderr: '', ...more } } })
   // Exit codes as shells give them: 127 for what is not there, 126 for what can't be executed.
   switch (why) {
-    case 'missing': return failed(`the command "${program}" was not found`, 127, { command: program })
+    case 'missing': return failed(`the command "${program}" was not found${hint(program)}`, 127, { command: program, ...packagesIn(program) })
     case 'interpreter': return failed(`the interpreter of "${program}" was not found`, 127, { command: program })
     case 'not_executable': return failed(`"${program}" can't be executed (${system_code})`, 126, { command: program })
     case 'too_long': return failed('its arguments and environment are longer than the system takes', 126, { command: program })

@@ -7,10 +7,11 @@ import { constants } from 'node:os'
  *
  * | message | numbers | text |
  * |---|---|---|
- * | run | 1, id, has stdin, output_bytes_max, output_bytes_stop, arguments, variables | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
+ * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
  * | stop | 2, id | |
  * | started | 1, id, pid | |
  * | refused | 2, id, index in `refusals` | system_code |
+ * | output | 4, id | |
  * | ended | 3, id, exit code or -1, signal's number or 0, flooded, stdout_bytes (low and high half) | stderr |
  */
 
@@ -28,6 +29,8 @@ export interface RunMessage {
   /** The whole environment. */
   env: Record<string, string>
   stdin: boolean
+  /** Whether standard output is also told as it comes, by `output`. */
+  live: boolean
   /** Bytes of standard output that are kept. */
   output_bytes_max: number
   /** Bytes of standard output and standard error together beyond which the command is stopped. */
@@ -73,6 +76,8 @@ export interface EndedMessage {
 
 export type FromHelper =
   | { type: 'started', id: number, pid: number }
+  /** The payload is the next piece of what is kept of standard output; told of runs that are `live`. */
+  | { type: 'output', id: number }
   | { type: 'refused', id: number, why: Refusal, system_code: string }
   | EndedMessage
 
@@ -90,12 +95,13 @@ const halfway = 2 ** 32
 export function encode (message: ToHelper | FromHelper, payload: Uint8Array = empty): Buffer {
   switch (message.type) {
     case 'run': {
-      const { id, stdin, output_bytes_max, output_bytes_stop, cwd, program, args, env } = message
+      const { id, stdin, live, output_bytes_max, output_bytes_stop, cwd, program, args, env } = message
       const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-      return frame([1, id, stdin ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, variables.length], `${[cwd, program, ...args, ...variables].join('\0')}\0`, payload)
+      return frame([1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, variables.length], `${[cwd, program, ...args, ...variables].join('\0')}\0`, payload)
     }
     case 'stop': return frame([2, message.id], '', payload)
     case 'started': return frame([1, message.id, message.pid], '', payload)
+    case 'output': return frame([4, message.id], '', payload)
     case 'refused': return frame([2, message.id, refusals.indexOf(message.why)], message.system_code, payload)
     case 'ended': {
       const { id, exit_code, signal, flooded, stdout_bytes, stderr } = message
@@ -120,15 +126,16 @@ export function readToHelper (bytes: Buffer): ToHelper {
   const [type, id] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
   if (type === 2) return { type: 'stop', id }
   if (type !== 1) throw outOfStep()
-  const argsCount = bytes.readUInt32LE(20)
-  const [cwd = '', program = '', ...strings] = bytes.toString('utf8', 28).split('\0')
-  if (strings.length !== argsCount + bytes.readUInt32LE(24) + 1) throw outOfStep()
+  const argsCount = bytes.readUInt32LE(24)
+  const [cwd = '', program = '', ...strings] = bytes.toString('utf8', 32).split('\0')
+  if (strings.length !== argsCount + bytes.readUInt32LE(28) + 1) throw outOfStep()
   const env = Object.fromEntries(strings.slice(argsCount, -1).map(variable => {
     const at = variable.indexOf('=')
     return [variable.slice(0, at), variable.slice(at + 1)]
   }))
   return {
-    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1, output_bytes_max: bytes.readUInt32LE(12), output_bytes_stop: bytes.readUInt32LE(16)
+    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1, live: bytes.readUInt32LE(12) === 1,
+    output_bytes_max: bytes.readUInt32LE(16), output_bytes_stop: bytes.readUInt32LE(20)
   }
 }
 
@@ -150,6 +157,7 @@ export function readFromHelper (bytes: Buffer): FromHelper {
         flooded: bytes.readUInt32LE(16) === 1, stdout_bytes: bytes.readUInt32LE(20) + bytes.readUInt32LE(24) * halfway, stderr: bytes.toString('utf8', 28)
       }
     }
+    case 4: return { type: 'output', id }
     default: throw outOfStep()
   }
 }

@@ -3,6 +3,7 @@ import { definePlugin, type Config, type Transport } from '../../kernel/index.ts
 import { App } from './app.ts'
 import { Door } from './door.ts'
 import { chooseEngine } from './engine.ts'
+import { examine } from './examine.ts'
 import { isLoopback, isWildcard, OwnHosts, urlHost } from './hosts.ts'
 import { Keys } from './keys.ts'
 import { watchKeys } from './key-watch.ts'
@@ -71,7 +72,8 @@ export default definePlugin({
         server.refuse()
       }
     }
-  }
+  },
+  examine: ({ config, signal }) => examine(config.server, signal)
 })
 
 function address (host: string, port: number): string {

@@ -4,19 +4,21 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, version as esbuildVersion, type BuildFailure } from 'esbuild'
 import { messageOf, replaceFile } from '../../kernel/index.ts'
+import { filesKnowTheirPlace, packagesStay, placeDefines } from './build-plugins.ts'
 import { firstLine, SkillFault } from './files.ts'
 import type { DescriberData } from './protocol.ts'
 
 /** A built module that no skill has used for so long is removed. */
 const unusedMax_ms = 14 * 24 * 60 * 60 * 1000
 /** Changes when what is built from the same inputs does. */
-const recipe = `1 ${esbuildVersion}`
+const recipe = `2 ${esbuildVersion}`
 
 /** What a build was made of, kept beside it: another is made when any of this changes. */
 interface Receipt { recipe: string, revision: string, module: string, inputs: Record<string, string> }
 
 /**
- * Bundles a module that Node can't import as it stands into one file in the cache, or finds it there.
+ * Bundles a skill's module, with what it imports but for packages, into one file in the cache, or finds it there. The file is
+ * named by its content and never changes: runs of a version have that version to the end, whatever becomes of the folder.
  * @param revision of the folder the module lies in
  * @returns absolute paths of a module named by its content, and of the files it was built from
  * @throws SkillFault with file, line and column
@@ -40,8 +42,6 @@ export async function buildModule (entry: string, revision: string, { cache_dir,
 }
 
 async function bundle (entry: string, skill_module: string): Promise<{ code: string, inputs: string[] }> {
-  // In the bundle, these would tell where the cache is; a skill means the folder it lies in.
-  const here = { 'import.meta.url': pathToFileURL(entry).href, 'import.meta.filename': entry, 'import.meta.dirname': dirname(entry) }
   try {
     const { outputFiles: [output], metafile } = await build({
       entryPoints: [entry],
@@ -50,10 +50,9 @@ async function bundle (entry: string, skill_module: string): Promise<{ code: str
       format: 'esm',
       platform: 'node',
       target: 'node20',
-      packages: 'bundle',
-      alias: { 'skillet/skill': skill_module },
-      define: Object.fromEntries(Object.entries(here).map(([name, value]) => [name, JSON.stringify(value)])),
-      banner: { js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(${JSON.stringify(here['import.meta.url'])});` },
+      define: placeDefines,
+      plugins: [packagesStay(skill_module), filesKnowTheirPlace],
+      banner: { js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(${JSON.stringify(pathToFileURL(entry).href)});` },
       sourcemap: 'inline',
       tsconfigRaw: '{}', // one that lies further up is none of the skill's
       metafile: true,

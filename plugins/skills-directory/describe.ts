@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
-import type { ManifestFile, SkillDefinition } from '../../kernel/index.ts'
-import { messageOf } from '../../kernel/index.ts'
+import { messageOf, type ManifestFile, type SkillDefinition, type SkillWarning } from '../../kernel/index.ts'
+import { readAgentSkill } from './agent-skill.ts'
 import { firstLine, isThere, SkillFault } from './files.ts'
-import { MANIFEST, MODULES } from './list.ts'
+import { INSTRUCTIONS, MANIFEST, MODULES } from './list.ts'
 import { completePermissions, readInstructions, readManifest } from './manifest.ts'
 import type { DescribedSkill, Description, DescriberData, Folder } from './protocol.ts'
 import { countsForRevision } from './revision.ts'
@@ -14,19 +14,28 @@ import { defineTools, type ToolSource } from './tools.ts'
 export async function describeSkill (folder: Folder, data: DescriberData): Promise<Description> {
   const importing = { begun: false }
   try {
-    const { skill, inputs } = await read(folder, data, importing)
-    return { skill, outside: inputs.filter(file => !countsForRevision(folder.path, file)), ran_code: importing.begun }
+    const { skill, warnings, inputs } = await read(folder, data, importing)
+    return { skill, warnings, outside: inputs.filter(file => !countsForRevision(folder.path, file)), ran_code: importing.begun }
   } catch (error) {
     const path = error instanceof SkillFault ? error.path : folder.path
     return { fault: { name: folder.name, path, error: firstLine(messageOf(error)) }, ran_code: importing.begun }
   }
 }
 
-async function read ({ path: folder, name, revision }: Folder, data: DescriberData, importing: { begun: boolean }): Promise<{ skill: DescribedSkill, inputs: string[] }> {
+interface Read { skill: DescribedSkill, warnings: SkillWarning[], inputs: string[] }
+
+async function read (given: Folder, data: DescriberData, importing: { begun: boolean }): Promise<Read> {
+  const { path: folder, name, revision } = given
   const manifestPath = join(folder, MANIFEST)
-  const { manifest, text } = isThere(manifestPath) ? readManifest(manifestPath) : { manifest: {} as ManifestFile, text: '' }
+  const manifested = isThere(manifestPath)
+  const { manifest, text } = manifested ? readManifest(manifestPath) : { manifest: {} as ManifestFile, text: '' }
   refuseOtherName(manifestPath, manifest.name, name)
-  const instructionsPath = join(folder, 'SKILL.md')
+  const instructionsPath = join(folder, INSTRUCTIONS.find(file => isThere(join(folder, file))) ?? INSTRUCTIONS[0])
+  if (manifest.runtime === 'agent' || (!manifested && !given.module)) {
+    if (given.module) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent", but the folder has a module')
+    if (manifest.tools !== undefined) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent" and has [[tools]]; those of an Agent Skills folder are its scripts')
+    return { ...await readAgentSkill(given, instructionsPath, manifest, data), inputs: [] }
+  }
   const about = isThere(instructionsPath) ? readInstructions(instructionsPath) : undefined
   refuseOtherName(instructionsPath, about?.name, name)
 
@@ -47,7 +56,7 @@ async function read ({ path: folder, name, revision }: Folder, data: DescriberDa
       ...within(manifestPath, () => withTools(manifest.tools?.map(nativeTool) ?? [], manifest.permissions)),
       revision: createHash('sha256').update(text).digest('hex').slice(0, 32)
     }
-    return { skill, inputs: [] }
+    return { skill, warnings: [], inputs: [] }
   }
   if (module === undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
   if (manifest.tools !== undefined) throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
@@ -60,7 +69,7 @@ async function read ({ path: folder, name, revision }: Folder, data: DescriberDa
     module: script.module,
     revision
   }
-  return { skill, inputs: script.inputs }
+  return { skill, warnings: [], inputs: script.inputs }
 }
 
 function refuseOtherName (path: string, given: string | undefined, folder: string): void {
@@ -77,8 +86,8 @@ function described (
   return { description: text, ...(version !== undefined && { version }) }
 }
 
-function nativeTool ({ command, stdin, cwd, parameters = [], ...tool }: NonNullable<ManifestFile['tools']>[number]): ToolSource {
-  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }) } }
+function nativeTool ({ command, stdin, cwd, env, parameters = [], ...tool }: NonNullable<ManifestFile['tools']>[number]): ToolSource {
+  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }), ...(env !== undefined && { env }) } }
 }
 
 function withTools (sources: readonly ToolSource[], permissions: ManifestFile['permissions']): Pick<SkillDefinition, 'tools' | 'permissions'> {

@@ -52,7 +52,7 @@ export class Describer {
       const reply = thread.next(this.#options.limit_ms)
       thread.post(request)
       const answered = await reply
-      if (answered.type === 'described' && answered.description.ran_code) thread.ranCode = true
+      if (answered.type === 'described' && answered.descriptions.some(({ ran_code }) => ran_code)) thread.ranCode = true
       return answered
     } catch (error) {
       this.#thread = undefined

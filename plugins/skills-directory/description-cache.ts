@@ -3,19 +3,16 @@ import { access, mkdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, replaceFile, type Logger } from '../../kernel/index.ts'
-import type { DescribedSkill, Folder } from './protocol.ts'
+import type { Described, Folder } from './protocol.ts'
 import { stampOf } from './revision.ts'
 
 /** An entry in use is marked as used this often; unmarked ones are pruned like other builds. */
 const mark_ms = 24 * 60 * 60 * 1000
 
 /** A description as it is kept. */
-interface Entry {
+interface Entry extends Described {
   /** What it was made by and of; see `keyOf`. */
   key: string
-  /** Files beyond the folder's revision that it was made of. */
-  outside: string[]
-  skill: DescribedSkill
 }
 
 /**
@@ -36,26 +33,26 @@ export class DescriptionCache {
   }
 
   /** The description of a folder as it is now; undefined where it has to be described. */
-  async get (folder: Folder): Promise<DescribedSkill | undefined> {
+  async get (folder: Folder): Promise<Described | undefined> {
     const path = this.#pathOf(folder)
     try {
-      const entry = JSON.parse(await readFile(path, 'utf8')) as Entry // ours; anything else has another key
-      if (entry.key !== await this.#keyOf(folder, entry.outside)) return undefined
-      const { module } = entry.skill
+      const { key, ...described } = JSON.parse(await readFile(path, 'utf8')) as Entry // ours; anything else has another key
+      if (key !== await this.#keyOf(folder, described.outside)) return undefined
+      const { module } = described.skill
       if (module !== undefined) await access(module) // a built one may have been pruned
       await this.#mark(module?.startsWith(this.#directory) === true ? [path, module] : [path])
-      return entry.skill
+      return described
     } catch {
       return undefined // not there, damaged, or its module has gone
     }
   }
 
   /** Keeps a description. That it can't be kept is no reason not to serve. */
-  async put (folder: Folder, skill: DescribedSkill, outside: string[]): Promise<void> {
+  async put (folder: Folder, described: Described): Promise<void> {
     const path = this.#pathOf(folder)
     try {
       await mkdir(this.#directory, { recursive: true, mode: 0o700 })
-      const entry: Entry = { key: await this.#keyOf(folder, outside), outside, skill }
+      const entry: Entry = { key: await this.#keyOf(folder, described.outside), ...described }
       await replaceFile(path, JSON.stringify(entry), { durable: false })
     } catch (error) {
       this.#log.debug({ path, error: messageOf(error) }, 'the description of a skill could not be kept')
@@ -78,7 +75,7 @@ export class DescriptionCache {
   }
 }
 
-/** What makes descriptions: this build of the thread that does, and this Node.js. */
+/** What makes descriptions: this build of the thread that does, and this Node.js, which commands of skills may name. */
 async function makerOf (): Promise<string> {
-  return `${process.version} ${await stampOf([fileURLToPath(new URL('./worker.js', import.meta.url))])}`
+  return `${process.version} ${process.execPath} ${await stampOf([fileURLToPath(new URL('./worker.js', import.meta.url))])}`
 }

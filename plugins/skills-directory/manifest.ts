@@ -1,7 +1,7 @@
 import { parse, TomlError } from 'smol-toml'
-import { parseDocument } from 'yaml'
-import { compileCheck, ManifestFile, messageOf, type Permissions, SKILL_NAME } from '../../kernel/index.ts'
+import { compileCheck, ManifestFile, messageOf, SKILL_NAME, type JsonObject, type Permissions } from '../../kernel/index.ts'
 import { firstLine, readText, SkillFault, textBytesMax } from './files.ts'
+import { parseFrontmatter, splitInstructions } from './frontmatter.ts'
 
 /** The longest instructions, in characters. */
 export const instructionsMax = 262_144
@@ -38,20 +38,12 @@ export interface Instructions { name?: string, description?: string, instruction
 
 /** Reads a `SKILL.md`: YAML between two lines of `---`, then the instructions. @throws SkillFault */
 export function readInstructions (path: string): Instructions {
-  const text = readText(path, textBytesMax).replace(/^\uFEFF/, '')
-  const [whole, yaml] = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/.exec(text) ?? []
-  const instructions = (whole === undefined ? text : text.slice(whole.length)).trim()
+  const { yaml, instructions } = splitInstructions(readText(path, textBytesMax))
   if (instructions.length > instructionsMax) throw new SkillFault(path, `SKILL.md has ${instructions.length} characters of instructions; the most is ${instructionsMax}`)
   if (yaml === undefined) return { instructions }
-  const document = parseDocument(yaml, { schema: 'core', uniqueKeys: true, prettyErrors: false })
-  const [problem] = document.errors
-  if (problem !== undefined) {
-    const before = yaml.slice(0, problem.pos[0]).split('\n')
-    throw new SkillFault(path, `SKILL.md:${before.length + 1}:${(before.at(-1)?.length ?? 0) + 1} has frontmatter that is not valid YAML: ${firstLine(problem.message)}`)
-  }
-  const values: unknown = toPlain(document, path)
+  const values = frontmatterOf(path, yaml)
   const field = (name: string, longest: number): string | undefined => {
-    const value: unknown = typeof values === 'object' && values !== null && Object.hasOwn(values, name) ? Reflect.get(values, name) : undefined
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
     if (value === undefined || value === null) return undefined
     if (typeof value !== 'string' || value.trim() === '') throw new SkillFault(path, `SKILL.md: ${name} must be a text`)
     if (value.trim().length > longest) throw new SkillFault(path, `SKILL.md: ${name} must not have more than ${longest} characters`)
@@ -63,11 +55,11 @@ export function readInstructions (path: string): Instructions {
   return { ...(name !== undefined && { name }), ...(description !== undefined && { description }), instructions }
 }
 
-function toPlain (document: ReturnType<typeof parseDocument>, path: string): unknown {
+function frontmatterOf (path: string, yaml: string): JsonObject {
   try {
-    return document.toJS({ maxAliasCount: 100 })
+    return parseFrontmatter(yaml)
   } catch (error) {
-    throw new SkillFault(path, `SKILL.md has frontmatter that can't be read: ${firstLine(messageOf(error))}`, { cause: error })
+    throw new SkillFault(path, `SKILL.md${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -1,4 +1,4 @@
-import type { SkillDefinition } from '../../kernel/index.ts'
+import type { SkillDefinition, SkillWarning } from '../../kernel/index.ts'
 
 /** The border between the main thread and the thread that describes skills: everything that crosses it is here. */
 
@@ -11,12 +11,13 @@ export interface DescriberData {
 }
 
 export type Request =
-  | { type: 'describe', folder: Folder }
+  | { type: 'describe', folders: Folder[] }
   | { type: 'prune' }
 
 export type Reply =
   | { type: 'ready' }
-  | { type: 'described', description: Description }
+  /** In the order of the folders. */
+  | { type: 'described', descriptions: Description[] }
   | { type: 'pruned', removed: number }
 
 /** A folder that holds a skill. */
@@ -25,7 +26,11 @@ export interface Folder {
   path: string
   /** Without symbolic links. */
   real_path: string
-  /** Differs whenever a file in it does. */
+  /** Differs when the folder was replaced by another. */
+  identity: string
+  /** Whether it holds a module, which is run to describe the skill. */
+  module: boolean
+  /** Differs whenever the skill may. */
   revision: string
 }
 
@@ -35,7 +40,10 @@ export interface Fault { name: string, path: string, error: string }
 /** A skill as its folder tells it; `trusted` is the main thread's to say, which ran nothing of it. */
 export type DescribedSkill = Omit<SkillDefinition, 'trusted'>
 
-/** What a folder holds. `outside` are the files it was built from that its revision does not cover. */
+/** A skill, what is odd about it, and the files it was built from that its folder's revision does not cover. */
+export interface Described { skill: DescribedSkill, warnings: SkillWarning[], outside: string[] }
+
+/** What a folder holds. */
 export type Description =
-  | { skill: DescribedSkill, outside: string[], ran_code: boolean }
+  | Described & { ran_code: boolean }
   | { fault: Fault, ran_code: boolean }

@@ -4,21 +4,33 @@ import { join, relative, sep } from 'node:path'
 
 /** The most files of a skill folder that count for its revision, and how deep they may lie. */
 const filesMax = 1_000
-const depthMax = 8
+export const depthMax = 8
+/** What is read of a skill without a module: its texts, and which scripts there are. */
+const files = ['skill.toml', 'SKILL.md', 'skill.md']
+export const SCRIPTS = 'scripts'
 
 /**
- * A text that differs whenever a file in the folder does: by name, size, inode and times, so that nothing is read. Files
- * under `node_modules` and hidden ones do not count, nor does what a module imports from outside its folder.
+ * A text that differs whenever the skill may: by name, size, inode and times of files, so that nothing is read. With a module,
+ * all files of the folder count, since it may read any of them when it is imported; those under `node_modules` and hidden
+ * ones do not, nor what it imports from outside its folder.
  */
-export async function revisionOf (folder: string): Promise<string> {
+export async function revisionOf (folder: string, module: boolean): Promise<string> {
   const hash = createHash('sha256')
-  await walk(folder, 0, hash, { left: filesMax })
+  if (module) await walk(folder, 0, hash, { left: filesMax })
+  else {
+    for (const file of files) hash.update(await line(join(folder, file)))
+    const scripts = join(folder, SCRIPTS)
+    const names = await readdir(scripts).catch((): string[] => [])
+    for (const name of names.sort().slice(0, filesMax)) hash.update(await line(join(scripts, name)))
+  }
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Whether a change of the file changes the folder's revision, as far as its place tells. */
-export function countsForRevision (folder: string, file: string): boolean {
+/** Whether a file may count for the revision of a folder, as far as its place tells. */
+export function countsForRevision (folder: string, file: string, module = true): boolean {
   const parts = relative(folder, file).split(sep)
+  if (parts.length === 1 && parts[0] === '') return true
+  if (!module) return parts.length === 1 || (parts.length === 2 && parts[0] === SCRIPTS)
   return parts.length <= depthMax && parts.every(part => part !== 'node_modules' && !part.startsWith('.'))
 }
 
@@ -45,5 +57,5 @@ async function walk (folder: string, depth: number, hash: Hash, files: { left: n
 
 async function line (path: string): Promise<string> {
   const stats = await stat(path, { bigint: true }).catch(() => undefined)
-  return `${path}\0${stats?.ino}\0${stats?.size}\0${stats?.mtimeNs}\0${stats?.ctimeNs}\n`
+  return `${path}\0${stats?.ino}\0${stats?.size}\0${stats?.mode}\0${stats?.mtimeNs}\0${stats?.ctimeNs}\n`
 }

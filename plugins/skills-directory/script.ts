@@ -11,12 +11,11 @@ const descriptionMax = 4 * 1_048_576
 
 const check = compileCheck(ScriptFile, 'module', { checked: true })
 
-/** A module that can be imported, what its default export says of itself, and the files it was built from where it was built. */
+/** The built module, what its default export says of itself, and the files it was built from. */
 export interface Script { module: string, file: ScriptFile, tools: ToolSource[], inputs: string[] }
 
 /**
- * Imports a script skill's module, building it first where Node can't import it as it stands, and reads its
- * description. This runs the module's code.
+ * Builds a script skill's module, imports it and reads its description. This runs the module's code.
  * @throws SkillFault
  */
 export async function readScript (path: string, revision: string, data: DescriberData): Promise<Script> {
@@ -34,28 +33,12 @@ export async function readScript (path: string, revision: string, data: Describe
 }
 
 async function importModule (path: string, revision: string, data: DescriberData): Promise<{ module: string, exported: unknown, inputs: string[] }> {
-  if (!path.endsWith('.ts')) {
-    try {
-      return { module: path, exported: await importDefault(path), inputs: [] }
-    } catch (error) {
-      if (!mayBuild(error)) throw new SkillFault(path, thrown(path, error), { cause: error })
-    }
-  }
   const { module, inputs } = await buildModule(path, revision, data)
   try {
     return { module, exported: await importDefault(module), inputs }
   } catch (error) {
     throw new SkillFault(path, thrown(path, error), { cause: error })
   }
-}
-
-/**
- * Whether a build may help: Node took the file for CommonJS, because a package.json above says so, or does not know
- * what `skillet/skill` is. For true syntax errors the build gives the place, which Node's message does not.
- */
-function mayBuild (error: unknown): boolean {
-  if (error instanceof SyntaxError) return true
-  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes('\'skillet\'')
 }
 
 async function importDefault (path: string): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { compileCheck, compileInputSchema, didYouMean, parseCommand, type JsonObject, type ParameterDescriptor, type ToolDefinition } from '../../kernel/index.ts'
+import { compileCheck, compileInputSchema, didYouMean, parseCommand, type Check, type JsonObject, type ParameterDescriptor, type ToolDefinition } from '../../kernel/index.ts'
 import { firstLine } from './files.ts'
 
 /** A tool as a manifest or module gives it, its shape checked. */
@@ -77,10 +77,10 @@ function checkParameter (parameter: ParameterSource & { required: boolean }): vo
   if (reserved.has(parameter.name)) throw new Error('the name is reserved')
   if (parameter.required && 'default' in parameter) throw new Error('a required parameter can\'t have a default')
   const { name: _name, description: _description, required: _required, secret: _secret, allow_dash: _dash, default: initial, ...keywords } = parameter
-  const wrong = problemOf(keywords)
-  if (wrong !== undefined) throw new Error(wrong)
-  if (initial === undefined) return
-  const mismatch = compileCheck(schemaOf(keywords), 'default')(structuredClone({ value: initial }))
+  const check = checkOf(keywords)
+  if (typeof check === 'string') throw new Error(check)
+  if (initial === undefined || check === undefined) return
+  const mismatch = check({ value: structuredClone(initial) })
   if (mismatch !== undefined) throw new Error(`the default does not fit the parameter: ${mismatch.replace('default/value', 'default')}`)
 }
 
@@ -88,22 +88,22 @@ function schemaOf (keywords: JsonObject): JsonObject {
   return compileInputSchema([{ ...keywords, name: 'value', type: 'string', description: '', required: false, ...keywords }])
 }
 
-/** What is wrong with a parameter's schema, by its text: many parameters have the same, and compiling one takes a millisecond. */
-const problems = new Map<string, string | undefined>()
+/** Checks of parameters' schemas, or what is wrong with them, by their text: many parameters have the same, and compiling one takes milliseconds. */
+const checks = new Map<string, Check | string | undefined>()
 
-function problemOf (keywords: JsonObject): string | undefined {
+/** @returns what is wrong with the schema; undefined where only the whole tool can tell, since a reference may lead out of the parameter */
+function checkOf (keywords: JsonObject): Check | string | undefined {
   const text = JSON.stringify(keywords)
   if (text.includes('"__proto__"')) return 'a key "__proto__" is not allowed'
-  if (problems.has(text)) return problems.get(text)
-  let problem: string | undefined
+  if (checks.has(text)) return checks.get(text)
+  let check: Check | string | undefined
   try {
-    // A reference may lead out of the parameter; then only the whole tool can tell.
-    if (!text.includes('"$')) compileCheck(schemaOf(keywords), 'value')
+    if (!text.includes('"$')) check = compileCheck(schemaOf(keywords), 'default')
   } catch (error) {
-    problem = explain(error instanceof Error ? error.message : String(error))
+    check = explain(error instanceof Error ? error.message : String(error))
   }
-  problems.set(text, problem)
-  return problem
+  checks.set(text, check)
+  return check
 }
 
 const keywordsKnown = [

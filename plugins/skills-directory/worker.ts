@@ -19,7 +19,11 @@ async function reply (request: Request): Promise<void> {
 
 async function answer (request: Request): Promise<Reply> {
   switch (request.type) {
-    case 'describe': return { type: 'described', description: await describeSkill(request.folder, data) }
+    case 'describe': {
+      const descriptions = []
+      for (const folder of request.folders) descriptions.push(await describeSkill(folder, data))
+      return { type: 'described', descriptions }
+    }
     case 'prune': return { type: 'pruned', removed: pruneCache(data.cache_dir) }
   }
 }

@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises'
+import { access, constants, mkdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { definePlugin } from '../../kernel/index.ts'
+import { definePlugin, isAbsent, messageOf, type Finding } from '../../kernel/index.ts'
 import { checkFile } from './check-file.ts'
 import { openEnvironment } from './environment.ts'
-import { claimFormat, migrate } from './format.ts'
+import { claimFormat, formatVersion, migrate } from './format.ts'
 import { History } from './history.ts'
 import { LmdbStorage } from './lmdb-storage.ts'
 import { startSweep } from './sweep.ts'
@@ -30,5 +30,31 @@ export default definePlugin({
     scope.defer(() => writer.close())
     scope.defer(startSweep(env, history, log))
     return new LmdbStorage(env, history, writer)
-  }
+  },
+  examine: ({ data_dir }) => examine(data_dir)
 })
+
+/** Less room than this is soon too little, in bytes. */
+const room_bytes_min = 64 * 1_048_576
+
+/** Whether the history can be kept, and how much there is of it. A file that can't be read is told by `setup`. */
+async function examine (data_dir: string): Promise<Finding[]> {
+  const about = 'history'
+  const file = join(data_dir, fileName)
+  try {
+    await access(data_dir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    if (isAbsent(error)) return [{ level: 'ok', about, text: `${data_dir} is not there yet; it is made when it is needed` }]
+    return [{ level: 'problem', about, text: `${data_dir} can't be written to: ${messageOf(error)}`, remedy: 'make it yours, or name another with --data-dir' }]
+  }
+  const { bavail, bsize } = await statfs(data_dir)
+  const size = await stat(file).then(({ size }) => `format ${formatVersion}, ${mebibytes(size)} MiB`, () => 'still empty')
+  const room = `${mebibytes(bavail * bsize)} MiB are free`
+  if (bavail * bsize < room_bytes_min) return [{ level: 'problem', about, text: `${file}: ${size}; only ${room}`, remedy: 'make room on that disk' }]
+  return [{ level: 'ok', about, text: `${file}: ${size}; ${room}` }]
+}
+
+function mebibytes (bytes: number): string {
+  const mib = bytes / 1_048_576
+  return mib < 10 ? mib.toFixed(1) : String(Math.round(mib))
+}

@@ -70,6 +70,10 @@ export class LmdbStorage implements Storage {
     })
   }
 
+  async holder (role: string): Promise<Claim | undefined> {
+    return holderOf(this.#env.roles.get(role))
+  }
+
   async release (role: string, owner: Owner): Promise<void> {
     const { roles } = this.#env
     await this.#env.transact(() => {

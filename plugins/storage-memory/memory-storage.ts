@@ -105,6 +105,10 @@ export class MemoryStorage implements Storage {
     return undefined
   }
 
+  async holder (role: string): Promise<Claim | undefined> {
+    return structuredClone(this.#claims.get(role))
+  }
+
   async release (role: string, owner: Owner): Promise<void> {
     const holder = this.#claims.get(role)
     if (holder !== undefined && isSame(holder.owner, owner)) this.#claims.delete(role)

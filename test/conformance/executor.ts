@@ -44,6 +44,8 @@ interface Run {
   events: string[]
   /** performance.now() */
   started_ms: number | undefined
+  /** What was told of its output while it ran. */
+  output: string
   abort: AbortController
 }
 
@@ -56,7 +58,7 @@ let runs = 0
 
 /** Begins a run. */
 function begin (executor: Executor, call: Call, timeout_ms = generous_ms, abort = new AbortController()): Run {
-  const run: Run = { outcome: Promise.reject(new Error('not begun')), started: [], events: [], started_ms: undefined, abort }
+  const run: Run = { outcome: Promise.reject(new Error('not begun')), started: [], events: [], started_ms: undefined, output: '', abort }
   run.outcome.catch(() => {})
   const observer = {
     started (isolation: Isolation): void {
@@ -65,10 +67,14 @@ function begin (executor: Executor, call: Call, timeout_ms = generous_ms, abort 
       run.started_ms = performance.now()
     },
     progress (): void { run.events.push('progress') },
-    log (_level: LogLevel, _text: string): void { run.events.push('log') }
+    log (_level: LogLevel, _text: string): void { run.events.push('log') },
+    output (text: string): void { run.output += text }
   }
   const task = { execution_id: `run-${++runs}`, ...call, timeout_ms, config: {} }
-  run.outcome = executor.run(task, observer, abort.signal).finally(() => { run.events.push('ended') })
+  run.outcome = executor.run(task, observer, abort.signal).then(outcome => {
+    if (!outcome.output.startsWith(run.output)) throw new Error('what was told of the output is not the beginning of it')
+    return outcome
+  }).finally(() => { run.events.push('ended') })
   return run
 }
 

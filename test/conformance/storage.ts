@@ -258,11 +258,13 @@ function testRoles (define: Define): void {
     t.equal(await storage.claim('serve', { owner: holder, note: 'again' }, alive), undefined, 'its holder may claim it again')
     const other = owners.find(owner => owner !== holder) ?? holder
     t.equal(await storage.claim('other role', { owner: other, note: '' }, alive), undefined)
+    t.strictSame(await storage.holder('serve'), { owner: holder, note: 'again' })
     await storage.release('serve', other)
     t.strictSame(await storage.claim('serve', { owner: other, note: '' }, alive), { owner: holder, note: 'again' }, 'only its holder gives it back')
     t.equal(await storage.claim('serve', { owner: other, note: '' }, owner => owner.pid !== holder.pid), undefined, 'the holder is dead')
     await storage.release('serve', other)
     await storage.release('serve', other)
+    t.equal(await storage.holder('serve'), undefined)
     t.equal(await storage.claim('serve', { owner: holder, note: '' }, alive), undefined)
     await t.rejects(storage.claim('serve', { owner: other, note: '' }, () => { throw new Error('no /proc') }), { message: 'no /proc' })
   })

@@ -48,7 +48,36 @@ t.test('a bad command names what is wrong with it', async t => {
   bad({ command: ['x\0'] }, /NUL/)
   bad({ command: ['x', ['a', ['\0']]] }, /NUL/)
   bad({ command: ['x'], cwd: '/\0' }, /NUL/)
+  bad({ command: ['x'], env: { A: '\0' } }, /NUL/)
+  bad({ command: ['x'], env: { A: '{{absent}}' } }, /\{\{absent\}\} has no parameter/)
+  for (const name of ['', '1A', 'A=B', 'A-B']) bad({ command: ['x'], env: { [name]: 'x' } }, /can't be the name of a variable/)
+  for (const name of ['PATH', 'LD_PRELOAD', 'DYLD_INSERT_LIBRARIES', 'NODE_OPTIONS', 'BASH_ENV', 'GIT_SSH_COMMAND', 'PYTHONPATH', 'GIT_PAGER', 'Path']) {
+    bad({ command: ['x'], env: { [name]: 'a{{given}}' } }, /must be a literal/)
+    t.doesNotThrow(() => parseCommand({ command: ['x'], env: { [name]: 'a' } }, parameters), name)
+  }
   t.doesNotThrow(() => parseCommand({ command: ['x', '{{given}}', ['{{maybe}}', ['{{?flag}}', '{{...list}}']]], stdin: '{{maybe}}', cwd: '{{given}}' }, parameters))
+})
+
+t.test('variables: set by literals and values, left out when one is absent', async t => {
+  const template = structuredClone(parseCommand({ command: ['x'], env: { FIXED: 'a b', GIVEN: '{{text}}:{{given}}', MAYBE: '{{maybe}}' } }, [parameter('text'), optional('maybe'), optional('given', { default: 'y' })]))
+  t.same(expandCommand(template, { text: '-$HOME', given: 'y' }).env, { FIXED: 'a b', GIVEN: '-$HOME:y' })
+  t.same(expandCommand(template, { text: '', given: 'y', maybe: '' }).env, { FIXED: 'a b', GIVEN: ':y', MAYBE: '' })
+  for (const text of ['\0', '\ud800', 'x'.repeat(argumentBytesMax)]) t.throws(() => expandCommand(template, { text, given: 'y' }), { code: 'INVALID_PARAMETERS', details: { parameter: 'text' } })
+  t.same(expandCommand(parseCommand({ command: ['x'] }, []), {}).env, {})
+})
+
+t.test('a default that each call would be refused for is the manifest\'s fault', async t => {
+  const bad = (command: CommandSpec, ...parameters: ParameterDescriptor[]): void => { t.throws(() => parseCommand({ command }, parameters), { message: /parameter "p": its default must not begin with "-"/ }) }
+  const p = (value: unknown, more: JsonObject = {}): ParameterDescriptor => optional('p', { default: value, ...more })
+  bad(['x', '{{p}}'], p('-v'))
+  bad(['x', ['{{p}}']], p('-v'))
+  bad(['x', '{{...p}}'], p(['a', '-v'], { type: 'array' }))
+  bad(['x', '{{n}}{{p}}'], optional('n', { default: '' }), p('-v'))
+  bad(['x', '{{p}}'], p(-1, { type: 'integer' }))
+  bad(['x', ['{{?flag}}', '{{p}}']], optional('flag', { type: 'boolean', default: false }), p('-v'))
+  for (const command of [['x', '--', '{{p}}'], ['x', 'a={{p}}']]) t.doesNotThrow(() => parseCommand({ command }, [p('-v')]))
+  t.doesNotThrow(() => parseCommand({ command: ['x', '{{p}}'] }, [p('-v', { allow_dash: true })]))
+  t.doesNotThrow(() => parseCommand({ command: ['x', '{{r}}', '{{p}}'] }, [parameter('r', { enum: ['-a'] }), p('b')]), 'what is required has no default')
 })
 
 const text = fc.string({ unit: 'binary' }).filter(text => !text.includes('\0'))
@@ -144,8 +173,8 @@ t.test('half a surrogate pair, which has no bytes, is refused everywhere', async
 
 t.test('standard input and working directory', async t => {
   const template = parseCommand({ command: ['x'], stdin: '{{maybe}}', cwd: '/srv/{{a}}' }, [parameter('a'), optional('maybe')])
-  t.same(expandCommand(template, { a: '-b' }), { program: 'x', args: [], stdin: '', cwd: '/srv/-b' })
-  t.same(expandCommand(parseCommand({ command: ['x'] }, []), {}), { program: 'x', args: [], stdin: undefined, cwd: undefined })
+  t.same(expandCommand(template, { a: '-b' }), { program: 'x', args: [], stdin: '', cwd: '/srv/-b', env: {} })
+  t.same(expandCommand(parseCommand({ command: ['x'] }, []), {}), { program: 'x', args: [], stdin: undefined, cwd: undefined, env: {} })
 })
 
 t.test('arguments are no longer than the system takes, in bytes', async t => {

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Head, Tail } from '../../plugins/executor-native/capture.ts'
-import { textOf } from '../../plugins/executor-native/outcome.ts'
+import { LiveText } from '../../plugins/executor-native/live-text.ts'
+import { outcomeOf, refusalOf, textOf } from '../../plugins/executor-native/outcome.ts'
 import { createDecoder, encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper } from '../../plugins/executor-native/protocol.ts'
 import { whyRefused } from '../../plugins/executor-native/refusal.ts'
 
@@ -25,11 +26,12 @@ const toHelper: fc.Arbitrary<ToHelper> = fc.oneof(
   fc.record({ type: fc.constant('stop' as const), id }),
   fc.record({
     type: fc.constant('run' as const), id, program: text, args: fc.array(text), cwd: text,
-    env: fc.dictionary(fc.string({ minLength: 1, unit: fc.constantFrom('A', 'b', '_', 'é') }), text).map(env => ({ ...env })), stdin: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat()
+    env: fc.dictionary(fc.string({ minLength: 1, unit: fc.constantFrom('A', 'b', '_', 'é') }), text).map(env => ({ ...env })), stdin: fc.boolean(), live: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat()
   })
 )
 const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
   fc.record({ type: fc.constant('started' as const), id, pid: fc.nat() }),
+  fc.record({ type: fc.constant('output' as const), id }),
   fc.record({ type: fc.constant('refused' as const), id, why: fc.constantFrom(...refusals), system_code: text }),
   fc.record({
     type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.maxSafeNat(), stderr: fc.string({ unit: 'binary' }), exit_code: fc.nat({ max: 255 }), signal: fc.constant(null)
@@ -53,6 +55,24 @@ t.test('messages and payloads arrive whole and in order, however the pipe cuts t
   arrive(t, fromHelper, readFromHelper)
   t.throws(() => { createDecoder(readToHelper, () => {})(Buffer.alloc(8, 0xff)) }, /out of step/)
   t.throws(() => { createDecoder(readFromHelper, () => {})(encode({ type: 'refused', id: 1, why: 'missing', system_code: '' }).fill(9, 16, 20)) }, /out of step/)
+})
+
+t.test('what is told of an output while it comes is the beginning of what is kept, whole characters and all that fits', async t => {
+  const text = fc.string({ unit: 'binary', maxLength: 40 }).map(text => Buffer.from(text))
+  fc.assert(fc.property(fc.array(fc.oneof(text, bytes)), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), fc.integer({ min: 1, max: 400 }), (parts, lengths, max) => {
+    const whole = Buffer.concat(parts)
+    const head = new Head(max)
+    const live = new LiveText(max)
+    let told = ''
+    for (const chunk of cut(whole, lengths)) {
+      const kept = head.add(chunk)
+      told += live.add(chunk.subarray(0, kept))
+    }
+    const { output, output_truncated } = textOf(head.kept, whole.length, max)
+    t.ok(output.startsWith(told))
+    // At most an unfinished character is still to come.
+    if (!output_truncated) t.ok(Buffer.byteLength(output.slice(told.length)) <= 9, JSON.stringify({ output, told }))
+  }), { numRuns: 300 })
 })
 
 t.test('the beginning and the end of a stream are kept, within their bounds', async t => {
@@ -97,4 +117,14 @@ t.test('a system without room is told from a command that can\'t run', async t =
   t.equal(await why('E2BIG'), 'too_long')
   t.equal(await why('ENOENT'), 'missing')
   t.equal(await why('EACCES'), 'not_executable')
+})
+
+t.test('a missing command is named with the packages that bring it', async t => {
+  const subject = { name: 'a:b', program: 'sqlite3', cwd: '/', outputBytesMax: 1000 }
+  const packages = { debian: 'sqlite3', homebrew: 'sqlite' }
+  t.match(refusalOf(subject, 'missing', 'ENOENT'), { status: 'failed', error: { message: 'a:b could not be started: the command "sqlite3" was not found; install it with apt-get install sqlite3 (Debian, Ubuntu) or brew install sqlite (Homebrew)', details: { exit_code: 127, command: 'sqlite3', packages } } })
+  t.match(refusalOf({ ...subject, program: 'constructor' }, 'missing', 'ENOENT'), { error: { message: 'a:b could not be started: the command "constructor" was not found' } })
+  const ended = (exit_code: number, stderr: string): unknown => outcomeOf(subject, { type: 'ended', id: 1, exit_code, signal: null, stdout_bytes: 0, flooded: false, stderr }, Buffer.alloc(0))
+  for (const stderr of ['sh: 1: sqlite3: not found\n', 'bash: line 1: sqlite3: command not found', 'env: ‘sqlite3’: No such file or directory']) t.match(ended(127, stderr), { error: { message: /; install it with apt-get install sqlite3 /, details: { packages } } }, stderr)
+  t.notMatch(ended(1, 'sh: 1: sqlite3: not found'), { error: { message: /install/ } })
 })

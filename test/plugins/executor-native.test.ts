@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readFile, readlink } from 'node:fs/promises'
+import { chmod, readFile, readlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -64,6 +65,20 @@ t.test('output is UTF-8 across the borders of writes; other bytes become U+FFFD'
   t.match(await runCall(executor, shellCall('printf "a\\377b\\342\\202"')), { status: 'success', output: 'a\ufffdb\ufffd' })
 })
 
+t.test('output is told while the command runs, and is the same as at the end', async t => {
+  const { service: executor } = await open(t)
+  const file = join(t.testdir({}), 'go')
+  let told = ''
+  const observer = { started () {}, progress () {}, log () {}, output (text: string) { told += text } }
+  const call = shellCall('printf "one\\n\\303"; while [ ! -e "$1" ]; do sleep 0.02; done; printf "\\274 two"', file)
+  const outcome = executor.run({ execution_id: 'x', ...call, timeout_ms: 60_000, config: {} }, observer, new AbortController().signal)
+  await until(() => told !== '')
+  t.equal(told, 'one\n', 'half a character waits for its other half')
+  await writeFile(file, '')
+  t.match(await outcome, { status: 'success', output: 'one\nü two' })
+  t.equal(told, 'one\nü two')
+})
+
 t.test('standard input is what the tool declares, or empty', async t => {
   const { service: executor } = await open(t)
   const text = 'ünï\n\0'.repeat(100_000)
@@ -87,6 +102,12 @@ t.test('a command gets the least of the environment, and what its skill declares
   // Higher ones, that whoever started the tests left open, are everybody's.
   const low = descriptors.split('\n').filter(descriptor => descriptor !== '' && Number(descriptor) < 16).toSorted()
   if (process.platform === 'linux') t.same(low, ['0', '1', '2'], 'nor does it inherit descriptors')
+})
+
+t.test('a tool\'s own variables stand above the server\'s, and hold values as they are', async t => {
+  const { service: executor } = await open(t)
+  const call = commandCall(['sh', '-c', 'printf %s "$LANG|$VALUE"'], { value: '$(id) "x"' }, { variables: { LANG: 'own', VALUE: '<{{value}}>' } })
+  t.match(await runCall(executor, call), { status: 'success', output: 'own|<$(id) "x">' })
 })
 
 t.test('the working directory is the server\'s, or the tool\'s; a program with a slash is found from the skill\'s folder', async t => {

@@ -11,8 +11,8 @@ const tools = ['status', 'log', 'diff', 'show', 'blame', 'branches']
 /** Runs the command a tool expands to, with an environment such as an executor gives it. */
 function run (skill: SkillDefinition, name: string, parameters: JsonObject): { code: number | null, output: string, stderr: string } {
   const tool = toolOf(skill, name)
-  const { program, args } = expandCommand(tool.command ?? { program: 'false', parts: [], dashes: [] }, checked(tool, parameters))
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: '/nonexistent' }, timeout: 60_000 })
+  const { program, args, env } = expandCommand(tool.command ?? { program: 'false', parts: [], dashes: [] }, checked(tool, parameters))
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env }, timeout: 60_000 })
   return { code: status, output: stdout, stderr }
 }
 

@@ -68,6 +68,7 @@ export interface TestKernelOptions {
   /** Beside, or after, the built-in test plugins. */
   plugins?: readonly AnyPlugin[]
   storage?: AnyPlugin
+  search?: AnyPlugin
   log?: Logger
   role?: string
   data_dir?: string
@@ -75,13 +76,13 @@ export interface TestKernelOptions {
 }
 
 /** Boots a kernel on the memory store and the inline executor. `close` stops it and removes its data directory. */
-export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, log = silentLogger, role, data_dir, secrets }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
+export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, search = exactSearch, log = silentLogger, role, data_dir, secrets }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
   const directory = data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-kernel-'))
   const remove = (): Promise<void> => data_dir === undefined ? rm(directory, { recursive: true, force: true }) : Promise.resolve()
   try {
     const kernel = await createKernel({
       config: completeConfig(config),
-      plugins: [storage, exactSearch, ...subjectOf(tools).plugins, ...plugins],
+      plugins: [storage, search, ...subjectOf(tools).plugins, ...plugins],
       ...(secrets !== undefined && { secrets }),
       log,
       version: { version: '1.2.3', commit: 'abc', build_date: '2026-01-02' },

@@ -10,13 +10,13 @@ export function withHelper (config: JsonObject = {}, options: JsonObject = {}): 
   return { ...config, plugin: { 'executor-native': { helpers: 1, helper: usedHelper, ...options } } }
 }
 
-interface More { stdin?: string, cwd?: string, env?: string[], directory?: string }
+interface More { stdin?: string, cwd?: string, env?: string[], directory?: string, variables?: Record<string, string> }
 
 /** A call of a command whose placeholders are these parameters, all of which may begin with a dash. */
-export function commandCall (command: string[], parameters: JsonObject = {}, { env = [], directory = '/', ...spec }: More = {}): Call {
+export function commandCall (command: string[], parameters: JsonObject = {}, { env = [], directory = '/', variables, ...spec }: More = {}): Call {
   const descriptors = Object.entries(parameters).map(([name, value]): ParameterDescriptor =>
     ({ name, type: Array.isArray(value) ? 'array' : 'string', description: name, required: true, allow_dash: true }))
-  const tool = { name: 'tool', command: parseCommand({ command, ...spec }, descriptors) }
+  const tool = { name: 'tool', command: parseCommand({ command, ...spec, ...(variables !== undefined && { env: variables }) }, descriptors) }
   return callOf('native', tool, parameters, { directory, permissions: { network: false, write: [], env, secrets: [] } })
 }
 

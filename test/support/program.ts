@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,9 +21,17 @@ export interface Home {
 export async function makeHome (): Promise<Home> {
   const folder = await mkdtemp(join(tmpdir(), 'skillet-e2e-'))
   const env: NodeJS.ProcessEnv = { ...process.env, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data') }
-  for (const name of Object.keys(env)) if (name.startsWith('SKILLET_') || name.startsWith('TAP') || name === 'NODE_OPTIONS' || name === 'SERVICE_API_KEY') delete env[name]
+  for (const name of Object.keys(env)) if (name.startsWith('SKILLET_') || name.startsWith('TAP') || name === 'NODE_OPTIONS' || /^(NO|FORCE)_COLOR$/.test(name) || name === 'SERVICE_API_KEY') delete env[name]
   Object.assign(env, { SKILLET_SERVER_RATE_LIMIT_PER_MINUTE: '0', SKILLET_SERVER_RATE_LIMIT_PER_HOUR: '0' }) // tests and benchmarks ask more often
   return { folder, data_dir: join(folder, 'data', 'skillet'), skills: join(folder, 'config', 'skillet', 'skills'), env, remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+/** Lets a shell in this home call the program `skillet`. */
+export async function addToPath (home: Home): Promise<void> {
+  const bin = join(home.folder, 'bin')
+  await mkdir(bin)
+  await writeFile(join(bin, 'skillet'), `#!/bin/sh\nexec '${node}' '${program}' "$@"\n`, { mode: 0o755 })
+  home.env['PATH'] = `${bin}:${home.env['PATH']}`
 }
 
 export interface Ended { status: number | null, signal: NodeJS.Signals | null, stdout: string, stderr: string }

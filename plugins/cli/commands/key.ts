@@ -1,17 +1,17 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import {
   ACCESS_PATTERN, changeFile, configFile, defaultKeyName, hashKey, KEY_NAME, newKey, readKeys, SCOPES, type AccessScope, type KeySettings
 } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
+import type { DefineCommand } from '../command.ts'
 import { addKey, removeKey } from '../key-file.ts'
 import type { Terminal } from '../terminal.ts'
 
 interface Common { config?: string, json?: boolean }
 interface Create extends Common { scope?: AccessScope[], skill?: string[], rateLimitPerMinute?: number, rateLimitPerHour?: number }
 
-/** Adds `skillet key create|list|revoke` to a program: the named keys in the configuration file. A server that runs takes changes over. */
-export function addKeyCommands (program: Command, terminal: Terminal): void {
-  const key = program.command('key').description('Make, list and revoke API keys')
+/** `skillet key create|list|revoke`: the named keys in the configuration file. A server that runs takes changes over. */
+const define: DefineCommand = (key, { terminal }) => {
   const command = <Options extends Common>(name: string, description: string, act: (options: Options, name: string, file: string) => Promise<void> | void): Command => {
     const added = key.command(name).description(description).option('--json', 'print JSON').option('--config <file>', 'configuration file')
     return added.action(async () => {
@@ -38,6 +38,7 @@ export function addKeyCommands (program: Command, terminal: Terminal): void {
     terminal.out(json ? `${JSON.stringify({ name, revoked: true, file })}\n` : `The key "${name}" is revoked.\n`)
   }).argument('<name>', 'its name', nameOf)
 }
+export default define
 
 async function create ({ json = false, scope, skill = [], rateLimitPerMinute, rateLimitPerHour }: Create, name: string, file: string, terminal: Terminal): Promise<void> {
   const key = newKey()

@@ -1,66 +1,147 @@
-import { coerceText, decodeJson, execute, getSkill, SkilletError, type Gateway, type JsonObject } from '../../../kernel/index.ts'
+import { coerceText, decodeJson, execute, getExecution, getSkill, isObject, messageOf, SkilletError, type Call, type Gateway, type JsonObject, type Tool } from '../../../kernel/index.ts'
+import { Activity } from '../activity.ts'
+import { recording } from '../boot.ts'
+import type { DefineCommand } from '../command.ts'
+import { findTool, splitTarget } from '../target.ts'
 import type { Terminal } from '../terminal.ts'
+import { actWithKernel } from '../with-kernel.ts'
 
-export interface RunOptions {
-  json: boolean
+const define: DefineCommand = (command, context) => {
+  command
+    .argument('<skill:tool>', 'the tool, such as git:log')
+    .argument('[name=value...]', 'its parameters; name=- reads the value from standard input')
+    .option('--params <json>', 'its parameters as a JSON object; - reads it from standard input')
+    .option('--timeout <ms>', 'time limit in milliseconds')
+  actWithKernel<RunOptions>(command, context, {
+    needs: recording,
+    act: ({ gateway }, options, [target = '', ...pairs]) => run(gateway, target, pairs, options, context.terminal, context.signal)
+  })
+}
+export default define
+
+interface RunOptions {
+  json?: boolean
   /** The parameters as a JSON object, or `-` to read it from standard input. */
   params?: string
-  timeout_ms?: number
+  /** In milliseconds. */
+  timeout?: string
 }
 
 /** The most that is read from standard input. */
-const paramsBytesMax = 1_048_576
+const inputBytesMax = 1_048_576
 
-/** `skillet run SKILL:TOOL NAME=VALUE…`: runs a tool and prints its output. @throws SkilletError */
-export async function run (gateway: Gateway, target: string, pairs: readonly string[], options: RunOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
-  const { skill_name, tool_name } = parseTarget(target)
-  const call = { transport: 'cli' as const, signal }
-  const { tools } = await gateway.invoke(getSkill, { name: skill_name }, call)
-  const properties = tools.find(({ name }) => name === tool_name)?.input_schema['properties']
-  const parameters = {
-    ...await readParams(options.params, terminal),
-    ...parsePairs(pairs, typeof properties === 'object' && properties !== null ? properties : {})
-  }
-  const stop = gateway.bus.on('log', ({ level, text }) => { terminal.err(`${level}: ${text}\n`) })
+/** `skillet run SKILL:TOOL NAME=VALUE…`: runs a tool; what it puts out goes to standard output, as it comes where that is known. @throws SkilletError */
+async function run (gateway: Gateway, target: string, pairs: readonly string[], { json = false, params, timeout }: RunOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
+  const { skill_name, tool_name } = splitTarget(target)
+  if (skill_name === '' || tool_name === '') throw invalid(`"${target}" names no tool; write SKILL:TOOL, such as text:count`)
+  const skill = await gateway.invoke(getSkill, { name: skill_name }, { transport: 'cli', signal })
+  if (tool_name === undefined) throw invalid(`"${target}" is a skill; write SKILL:TOOL with one of its tools: ${skill.tools.map(({ name }) => name).join(', ')}`)
+  const tool = findTool(skill, tool_name)
+  const input = once(() => terminal.input(inputBytesMax, signal))
+  const parameters = { ...await readParams(params, input), ...await readPairs(pairs, tool, input) }
+  const asked = { skill_name, tool_name, parameters, ...(timeout !== undefined && { timeout_ms: coerceText({ type: 'integer' }, timeout) }) }
+  const call: Call = { transport: 'cli', signal: AbortSignal.any([signal, terminal.unread]) }
+  const shown = new Shown(gateway, `${skill_name}:${tool_name}`, terminal, !json)
   try {
-    const result = await gateway.invoke(execute, {
-      skill_name, tool_name, parameters, ...(options.timeout_ms !== undefined && { timeout_ms: options.timeout_ms })
-    }, call)
-    if (options.json) terminal.out(`${JSON.stringify(result)}\n`)
-    else terminal.out(result.output === '' || result.output.endsWith('\n') ? result.output : `${result.output}\n`)
-  } finally {
-    stop()
+    const result = await gateway.invoke(execute, asked, call)
+    shown.end()
+    if (json) terminal.out(`${JSON.stringify(result)}\n`)
+    else shown.finish(result.output)
+  } catch (error) {
+    shown.end()
+    if (!json && error instanceof SkilletError) shown.finish(await outputSoFar(gateway, error, call))
+    throw error
   }
 }
 
-function parseTarget (target: string): { skill_name: string, tool_name: string } {
-  const colon = target.indexOf(':')
-  if (colon < 1 || colon === target.length - 1) throw invalid(`"${target}" names no tool; write SKILL:TOOL, such as text:count`)
-  return { skill_name: target.slice(0, colon), tool_name: target.slice(colon + 1) }
+/** What of a run is seen while it lasts. */
+class Shown {
+  readonly #activity: Activity
+  readonly #terminal: Terminal
+  readonly #stops: (() => void)[]
+  /** Characters of the output that are printed. */
+  #printed = 0
+
+  /** @param live whether output is printed as it comes */
+  constructor ({ bus }: Gateway, name: string, terminal: Terminal, live: boolean) {
+    const activity = this.#activity = new Activity(terminal, name)
+    this.#terminal = terminal
+    this.#stops = [
+      bus.on('log', ({ level, text }) => { activity.log(level, text) }),
+      bus.on('progress', ({ done, total, message }) => { activity.progress(done, total, message) }),
+      ...(live ? [bus.on('output', ({ text }) => { this.#print(text) })] : [])
+    ]
+  }
+
+  end (): void {
+    for (const stop of this.#stops) stop()
+    this.#activity.end()
+  }
+
+  /** Prints what is not yet printed of the output, and ends its last line. */
+  finish (output: string): void {
+    this.#print(output.slice(this.#printed))
+    if (this.#printed > 0 && !output.endsWith('\n')) this.#terminal.out('\n')
+  }
+
+  #print (text: string): void {
+    this.#printed += text.length
+    this.#activity.wrote(text)
+    this.#terminal.out(text)
+  }
 }
 
-async function readParams (params: string | undefined, terminal: Terminal): Promise<JsonObject> {
+/** What a tool had put out that then failed. */
+async function outputSoFar (gateway: Gateway, { details: { execution_id } }: SkilletError, call: Call): Promise<string> {
+  if (typeof execution_id !== 'string') return ''
+  return await gateway.invoke(getExecution, { id: execution_id }, call).then(({ output }) => output, () => '')
+}
+
+async function readParams (params: string | undefined, input: () => Promise<string>): Promise<JsonObject> {
   if (params === undefined) return {}
-  const text = params === '-' ? await terminal.input(paramsBytesMax) : params
+  const text = params === '-' ? await input() : params
   let value
   try {
     value = decodeJson(Buffer.from(text))
   } catch (error) {
     throw invalid(`--params: ${error instanceof Error ? error.message.replace(/^body /, '') : 'is not valid JSON'}`)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('--params must be a JSON object, such as \'{"text": "hello"}\'')
+  if (!isObject(value)) throw invalid('--params must be a JSON object, such as \'{"text": "hello"}\'')
   return { ...value }
 }
 
 /** `count=5` by the type that the tool's schema gives `count`. Whatever does not fit is left for validation to refuse. */
-function parsePairs (pairs: readonly string[], properties: object): JsonObject {
+async function readPairs (pairs: readonly string[], { input_schema, parameters }: Tool, input: () => Promise<string>): Promise<JsonObject> {
+  const properties = isObject(input_schema['properties']) ? input_schema['properties'] : {}
   const schemas = new Map<string, unknown>(Object.entries(properties))
-  return Object.fromEntries(pairs.map(pair => {
+  const values: JsonObject = {}
+  for (const pair of pairs) {
     const equals = pair.indexOf('=')
-    if (equals < 1) throw invalid(`"${pair}" is no parameter; write NAME=VALUE`)
+    if (equals < 1) throw invalid(`"${pair}" is no parameter; write NAME=VALUE${parameters.length === 0 ? '' : `, with ${parameters.map(({ name }) => name).join(', ')}`}`)
     const name = pair.slice(0, equals)
-    return [name, coerceText(schemas.get(name), pair.slice(equals + 1))]
-  }))
+    if (Object.hasOwn(values, name)) throw invalid(`the parameter "${name}" is given twice`)
+    const schema = schemas.get(name)
+    const given = pair.slice(equals + 1)
+    const text = given === '-' ? await input() : given
+    // Text is taken as it is; the line end behind a number is not part of it.
+    const exact = !isObject(schema) || schema['type'] === 'string'
+    Object.defineProperty(values, name, { value: coerceText(schema, given === '-' && !exact ? text.trim() : text), enumerable: true, configurable: true, writable: true })
+  }
+  return values
+}
+
+/** Standard input can be read once. */
+function once (read: () => Promise<string>): () => Promise<string> {
+  let was = false
+  return async () => {
+    if (was) throw invalid('standard input can be only one value: there is more than one "-"')
+    was = true
+    try {
+      return await read()
+    } catch (error) {
+      throw invalid(messageOf(error))
+    }
+  }
 }
 
 function invalid (message: string): SkilletError {

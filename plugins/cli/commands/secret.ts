@@ -1,16 +1,14 @@
 import type { Command } from 'commander'
 import { configHome, SecretFile, secretBytesMax, secretLengthMin, SkilletError } from '../../../kernel/index.ts'
-import type { Terminal } from '../terminal.ts'
+import type { DefineCommand } from '../command.ts'
 
 interface Options { json?: boolean }
 
 /** `skillet secret set|list|remove`: what skills are given of what they declare in `permissions.secrets`. */
-export function addSecretCommands (program: Command, terminal: Terminal, signal: AbortSignal, asked: (json: boolean) => void): void {
+const define: DefineCommand = (secret, { terminal, signal }) => {
   const file = new SecretFile(configHome(terminal.env), terminal.env)
-  const secret = program.command('secret').description('Keep the secrets that skills need')
   const answer = ({ json = false }: Options, value: object, text: string): void => { terminal.out(json ? `${JSON.stringify(value)}\n` : text) }
   const add = (usage: string, description: string): Command => secret.command(usage).description(description).option('--json', 'print JSON')
-    .hook('preAction', command => { asked(command.opts<Options>().json ?? false) })
 
   add('set <skill> <name>', 'set a secret; its value is read from standard input, one line end after it is left off')
     .action(async (skill: string, name: string, options: Options) => {
@@ -33,3 +31,4 @@ export function addSecretCommands (program: Command, terminal: Terminal, signal:
       answer(options, { skill, name, removed: true }, `removed ${name} of the skill ${skill}\n`)
     })
 }
+export default define

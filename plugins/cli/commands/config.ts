@@ -1,0 +1,87 @@
+import { mkdir, open } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { configHome, explainConfig, SkilletError, type ExplainedConfig } from '../../../kernel/index.ts'
+import { UsageError, type Given } from '../boot.ts'
+import type { DefineCommand } from '../command.ts'
+import { configText } from '../config-text.ts'
+import { align } from '../layout.ts'
+import { addSettingOptions } from '../options.ts'
+import type { Terminal } from '../terminal.ts'
+
+interface Options { json?: boolean, config?: string }
+
+const schemaFile = fileURLToPath(new URL('../../../schemas/skillet.schema.json', import.meta.url))
+
+/** `skillet config show|check|init`: the settings of this program. */
+const define: DefineCommand = (config, { terminal }) => {
+  const add = (name: string, description: string, isDefault: boolean, act: (explained: ExplainedConfig, json: boolean) => void): void => {
+    const command = config.command(name, { isDefault }).description(description).option('--json', 'print JSON')
+    const given = addSettingOptions(command, { serve: true })
+    command.action((options: Options) => { act(explain(given(), terminal), options.json ?? false) })
+  }
+  add('show', 'Show each setting, its value and where it comes from', true, (explained, json) => { show(explained, json, terminal) })
+  add('check', 'Check the configuration', false, (explained, json) => { check(explained, json, terminal) })
+  init(config.command('init').description('Write a skillet.toml with every setting, commented out; one that is there is left alone'), terminal)
+}
+export default define
+
+/** @throws UsageError saying what is wrong */
+function explain (given: Given, { env, cwd }: Terminal): ExplainedConfig {
+  try {
+    return explainConfig({ ...given, env, cwd })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+function show (explained: ExplainedConfig, json: boolean, terminal: Terminal): void {
+  const { file, env_file, settings } = explained
+  const tables = tablesOf(explained)
+  if (json) {
+    const shown = settings.map(({ setting, value, origins }) => ({ setting: setting.path.join('.'), value, from: origins }))
+    terminal.out(`${JSON.stringify({ file: file ?? null, settings: shown, tables })}\n`)
+    return
+  }
+  const places = { flag: 'flag', variable: 'variable', '.env': env_file, file: file ?? 'file', default: 'default' }
+  const rows = settings.map(({ setting, value, origins }) => [
+    setting.path.join('.'), JSON.stringify(value), origins.map(origin => origin === 'flag' ? setting.flag : origin === 'variable' ? setting.variable : places[origin]).join(' and ')
+  ])
+  terminal.out(align([...rows, ...Object.entries(tables).map(([name, keys]) => [name, keys.join(', '), places.file])]))
+}
+
+/** Tables of the file that are open. Their values may be in confidence: the names alone are told. */
+function tablesOf ({ config }: ExplainedConfig): Record<string, string[]> {
+  const named = (prefix: string, tables: Readonly<Record<string, object>>): [string, string[]][] => Object.entries(tables).map(([name, table]) => [`${prefix}.${name}`, Object.keys(table)])
+  return Object.fromEntries([
+    ...named('skills.config', config.skills.config), ...named('plugin', config.plugin),
+    ...Object.keys(config.server.keys).map(name => [`server.keys.${name}`, []] as const)
+  ])
+}
+
+function check ({ file, settings }: ExplainedConfig, json: boolean, terminal: Terminal): void {
+  const given = settings.filter(({ origins }) => origins[0] !== 'default').length
+  if (json) terminal.out(`${JSON.stringify({ ok: true, file: file ?? null, given })}\n`)
+  else terminal.out(`${file ?? 'No configuration file; the rest'} is in order. ${given} of ${settings.length} settings are not at their default.\n`)
+}
+
+function init (command: Command, terminal: Terminal): void {
+  command.option('--json', 'print JSON').option('--config <file>', 'where to write it; by default in your configuration directory').action(async ({ json = false, config }: Options) => {
+    const path = config === undefined ? join(configHome(terminal.env), 'skillet.toml') : resolve(terminal.cwd, config)
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    let file
+    try {
+      file = await open(path, 'wx', 0o600) // keys may come to stand in it
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw new SkilletError('CONFLICT', `${path} is there already, and left as it is`, { path })
+      throw error
+    }
+    try {
+      await file.writeFile(configText(schemaFile))
+    } finally {
+      await file.close()
+    }
+    terminal.out(json ? `${JSON.stringify({ path })}\n` : `${path}\n`)
+  })
+}

@@ -1,0 +1,123 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  completeConfig, configFile, configHome, loadPlugins, messageOf, SecretFile, silentLogger, type AnyPlugin, type Config, type Finding
+} from '../../../kernel/index.ts'
+import { boot, configure, recording, type Given, type Needs } from '../boot.ts'
+import type { CommandContext, DefineCommand } from '../command.ts'
+import { EXIT_CODES } from '../exit-codes.ts'
+import { align, plain } from '../layout.ts'
+import { addSettingOptions } from '../options.ts'
+import type { Terminal } from '../terminal.ts'
+
+const whole: Needs = { ...recording, search: true }
+
+/** `skillet doctor`: looks at everything that a run depends on, however broken; exit status 1 when it found a problem. */
+const define: DefineCommand = (command, context) => {
+  command.option('--json', 'print JSON')
+  const given = addSettingOptions(command, { serve: true })
+  command.action(async ({ json = false }: { json?: boolean }) => {
+    const { terminal, setStatus } = context
+    const findings = await examine(given(), context)
+    const problems = findings.filter(({ level }) => level === 'problem').length
+    terminal.out(json ? `${JSON.stringify({ healthy: problems === 0, findings })}\n` : text(findings, problems, terminal))
+    if (problems > 0) setStatus(EXIT_CODES.tool_failed)
+  })
+}
+export default define
+
+async function examine (given: Given, context: CommandContext): Promise<Finding[]> {
+  const { terminal, builtin, signal } = context
+  const findings: Finding[] = [node()]
+  const { config, finding } = readConfig(given, terminal)
+  findings.push(finding, ...secrets(terminal))
+  const all = [builtin.storage, builtin.search, ...builtin.executors, ...builtin.skills, ...builtin.transports]
+  const plugins: AnyPlugin[] = []
+  for (const load of all) {
+    try {
+      plugins.push((await load()).default)
+    } catch (error) {
+      findings.push({ level: 'problem', about: 'installation', text: `a part of the program does not load: ${firstLine(error)}`, remedy: 'install it again: npm ci' })
+    }
+  }
+  try {
+    plugins.push(...await loadPlugins(config.plugins, terminal.cwd))
+  } catch (error) {
+    findings.push({ level: 'problem', about: 'plugins', text: firstLine(error) })
+    return findings
+  }
+  const from = given.file === undefined ? {} : { file: given.file }
+  const look = async (config: Config, needs: Needs): Promise<void> => {
+    const kernel = await boot(builtin, config, needs, terminal, silentLogger, signal, from)
+    try {
+      findings.push(...await kernel.examine(plugins, signal))
+    } finally {
+      await kernel.stop()
+    }
+  }
+  try {
+    await look(config, whole)
+  } catch (error) {
+    signal.throwIfAborted()
+    findings.push({ level: 'problem', about: 'start', text: firstLine(error) })
+    // The data directory may be what is broken: the rest is worth a look all the same.
+    const elsewhere = await mkdtemp(join(tmpdir(), 'skillet-doctor-'))
+    try {
+      await look({ ...config, data_dir: elsewhere }, { ...whole, history: false })
+    } catch (error) {
+      signal.throwIfAborted()
+      findings.push({ level: 'problem', about: 'start without a history', text: firstLine(error) })
+    } finally {
+      await rm(elsewhere, { recursive: true, force: true })
+    }
+  }
+  return findings
+}
+
+/** The package says which versions it runs on. */
+function node (): Finding {
+  const about = 'Node.js'
+  const { engines: { node: range } } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')) as { engines: { node: string } }
+  const least = range.replace(/^>=/, '')
+  const older = process.versions.node.localeCompare(least, 'en', { numeric: true }) < 0
+  return older
+    ? { level: 'problem', about, text: `${process.versions.node} is older than ${least}`, remedy: 'install a newer one from https://nodejs.org' }
+    : { level: 'ok', about, text: process.versions.node }
+}
+
+function readConfig (given: Given, { env, cwd }: Terminal): { config: Config, finding: Finding } {
+  const about = 'configuration'
+  const path = configFile({ env, cwd, ...(given.file !== undefined && { file: given.file }) })
+  try {
+    const config = configure(given, { env, cwd })
+    return { config, finding: { level: 'ok', about, text: existsSync(path) ? path : `defaults; ${path} is not there` } }
+  } catch (error) {
+    return { config: completeConfig({}), finding: { level: 'problem', about, text: messageOf(error), remedy: 'what follows is found with the defaults' } }
+  }
+}
+
+function secrets ({ env }: Terminal): Finding[] {
+  try {
+    new SecretFile(configHome(env), env).list()
+    return []
+  } catch (error) {
+    return [{ level: 'problem', about: 'secrets', text: messageOf(error) }]
+  }
+}
+
+function firstLine (error: unknown): string {
+  return messageOf(error).split('\n')[0] ?? ''
+}
+
+/** Not cut at the terminal's width: a problem is to be read. */
+function text (findings: readonly Finding[], problems: number, { colors: { out } }: Terminal): string {
+  const styles = { ok: out.green, note: out.yellow, problem: out.red }
+  const rows = findings.flatMap(({ level, about, text, remedy }) => [
+    [{ text: level, style: styles[level] }, { text: about, style: out.bold }, plain(text)],
+    ...(remedy === undefined ? [] : [['', '', { text: `→ ${remedy}`, style: out.cyan }]])
+  ])
+  const sum = problems === 0 ? 'Nothing is wrong.' : problems === 1 ? 'There is 1 problem.' : `There are ${problems} problems.`
+  return `${align(rows)}\n${sum}\n`
+}

@@ -1,0 +1,53 @@
+import { getSkill, type ParameterDescriptor, type Skill, type Tool } from '../../../kernel/index.ts'
+import { quick } from '../boot.ts'
+import type { DefineCommand } from '../command.ts'
+import { align, duration, plain, type Cell } from '../layout.ts'
+import { findTool, splitTarget, usage } from '../target.ts'
+import type { Terminal } from '../terminal.ts'
+import { actWithKernel } from '../with-kernel.ts'
+
+/** `skillet info SKILL`, `skillet info SKILL:TOOL`: everything that is known of a skill or a tool. */
+const define: DefineCommand = (command, context) => {
+  command.argument('<skill|skill:tool>', 'the skill, such as git, or the tool, such as git:log')
+  actWithKernel<{ json?: boolean }>(command, context, {
+    needs: quick,
+    async act ({ gateway }, { json = false }, [target = '']) {
+      const { terminal, signal } = context
+      const { skill_name, tool_name } = splitTarget(target)
+      const skill = await gateway.invoke(getSkill, { name: skill_name }, { transport: 'cli', signal })
+      if (tool_name === undefined) terminal.out(json ? `${JSON.stringify(skill)}\n` : skillText(skill, terminal))
+      else {
+        const tool = findTool(skill, tool_name)
+        terminal.out(json ? `${JSON.stringify({ skill_name, ...tool })}\n` : toolText(skill_name, tool, terminal))
+      }
+    }
+  })
+}
+export default define
+
+function skillText (skill: Skill, terminal: Terminal): string {
+  const { bold, dim } = terminal.colors.out
+  const { name, description, version, runtime, tools } = skill
+  const about = [...(version === undefined ? [] : [`version ${plain(version)}`]), runtime, `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`].join(', ')
+  return `${bold(name)} — ${plain(description)}\n${dim(about)}\n\n${tools.map(tool => toolText(name, tool, terminal)).join('\n')}`
+}
+
+function toolText (skill: string, tool: Tool, { colors: { out }, columns }: Terminal): string {
+  const { bold, cyan, dim } = out
+  const rows = tool.parameters.map((parameter): (Cell | string)[] => [
+    { text: `${parameter.name}${parameter.required ? '' : '?'}`, style: cyan },
+    { text: kindOf(parameter), style: dim },
+    parameter.description
+  ])
+  const limit = tool.timeout_ms === undefined ? '' : dim(`  time limit ${duration(tool.timeout_ms)}\n`)
+  return `${bold(`${skill}:${tool.name}`)} ${usage(tool)}`.trimEnd() + `\n  ${plain(tool.description)}\n${limit}${align(rows, { columns, indent: '    ' })}`
+}
+
+/** `integer 1..1000, default 20`: what a value may be. */
+function kindOf (parameter: ParameterDescriptor): string {
+  const { type, minimum, maximum } = parameter
+  const values = Array.isArray(parameter['enum']) ? parameter['enum'].map(value => JSON.stringify(value)).join(' | ') : String(type)
+  const range = minimum === undefined && maximum === undefined ? '' : ` ${minimum === undefined ? '' : String(minimum)}..${maximum === undefined ? '' : String(maximum)}`
+  const preset = 'default' in parameter ? `, default ${JSON.stringify(parameter['default'])}` : ''
+  return `${values}${range}${preset}${parameter['secret'] === true ? ', secret' : ''}`
+}

@@ -1,0 +1,46 @@
+import { getExecution, listExecutions, SkilletError, type Execution } from '../../../kernel/index.ts'
+import { looking } from '../boot.ts'
+import type { DefineCommand } from '../command.ts'
+import { align, duration, localTime, plain } from '../layout.ts'
+import { statusStyle } from '../status.ts'
+import type { Terminal } from '../terminal.ts'
+import { actWithKernel } from '../with-kernel.ts'
+
+/** `skillet show [ID]`: the record of an execution; without an id, of the newest. */
+const define: DefineCommand = (command, context) => {
+  command
+    .argument('[id]', 'the execution; the newest where absent')
+    .option('--output', 'print its output alone')
+  actWithKernel<{ json?: boolean, output?: boolean }>(command, context, {
+    needs: looking,
+    async act ({ gateway }, { json = false, output = false }, [given]) {
+      const { terminal, signal } = context
+      const call = { transport: 'cli' as const, signal }
+      const id = given ?? (await gateway.invoke(listExecutions, { limit: 1 }, call)).executions[0]?.id
+      if (id === undefined) throw new SkilletError('EXECUTION_NOT_FOUND', 'The history is empty: nothing was run yet')
+      const execution = await gateway.invoke(getExecution, { id }, call)
+      if (json) terminal.out(`${JSON.stringify(output ? { id, output: execution.output, output_truncated: execution.output_truncated } : execution)}\n`)
+      else if (output) terminal.out(execution.output)
+      else terminal.out(text(execution, terminal))
+    }
+  })
+}
+export default define
+
+function text (execution: Execution, { colors: { out }, columns }: Terminal): string {
+  const { bold, dim } = out
+  const { status, error, parameters, output, transitions } = execution
+  const rows = [
+    ['status', { text: status, style: statusStyle(status, out) }],
+    ...(error === null ? [] : [['error', `${error.code}: ${error.message}`]]),
+    ['created', localTime(execution.created_at)],
+    ['took', execution.finished_at === null ? '' : duration(execution.duration_ms)],
+    ['states', transitions.map(({ status, at }) => `${status} ${localTime(at).slice(11)}`).join(' → ')],
+    ['called by', `${execution.transport}${execution.key === null ? '' : ` with the key ${execution.key}`}`],
+    ['isolation', execution.isolation ?? ''],
+    ...Object.entries(parameters).map(([name, value]) => [`  ${name}`, typeof value === 'string' ? value : JSON.stringify(value)])
+  ].filter(([, value]) => value !== '')
+  const head = `${bold(plain(`${execution.skill_name}:${execution.tool_name}`))} ${dim(plain(execution.id))}\n${align(rows, { columns })}`
+  if (output === '') return head
+  return `${head}${dim(`output${execution.output_truncated ? ', truncated' : ''}:`)}\n${output}${output.endsWith('\n') ? '' : '\n'}`
+}

@@ -1,0 +1,180 @@
+import { opendir } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { Command, type Option } from 'commander'
+import { getSkill, isFinal, listExecutions, listSkills, silentLogger, type Gateway, type Skill } from '../../kernel/index.ts'
+import { boot, configure, looking, quick, type Needs } from './boot.ts'
+import type { CommandContext, CommandRow } from './command.ts'
+import { duration, localTime } from './layout.ts'
+import { addSettingOptions } from './options.ts'
+import { splitTarget } from './target.ts'
+
+/** What a word may become, and what that is. One that ends in `=` or `/` goes on. */
+export interface Candidate { word: string, about?: string }
+
+/** How many executions, and how many files of a folder, are offered. */
+const executionsMax = 20
+const filesMax = 500
+
+/**
+ * What the last word of a command line may become. Arguments and values of options are told by their placeholders:
+ * `<skill>`, `<skill:tool>`, `[name=value...]`, `<id>`, `<file>`, `<dir>`, and choices.
+ * @param words what follows the program's name; the last one is being typed, and may be empty
+ */
+export async function complete (commands: readonly CommandRow[], words: readonly string[], context: CommandContext): Promise<Candidate[]> {
+  const before = words.slice(0, -1)
+  const current = words.at(-1) ?? ''
+  return (await candidates(commands, before, current, context)).filter(({ word }) => word.startsWith(current))
+}
+
+async function candidates (commands: readonly CommandRow[], before: readonly string[], current: string, context: CommandContext): Promise<Candidate[]> {
+  const [name, ...rest] = before
+  if (name === undefined || (name === 'help' && rest.length === 0)) {
+    const shown = commands.filter(({ hidden }) => hidden !== true).map(({ name, description }): Candidate => ({ word: name, about: description }))
+    return name === 'help' ? shown : [...shown, { word: 'help', about: 'Show the help of a command' }, { word: '--help' }, { word: '--version' }]
+  }
+  const row = commands.find(row => row.name === name || row.aliases?.includes(name))
+  if (row === undefined) return []
+  let command = new Command(row.name).exitOverride().configureOutput({ outputError: () => {} })
+  ;(await row.load()).default(command, context)
+  let args = rest
+  const inner = command.commands.find(inner => inner.name() === rest[0])
+  if (inner !== undefined) {
+    command = inner
+    args = rest.slice(1)
+  } else if (command.commands.length > 0) return rest.length > 0 ? [] : command.commands.map(inner => ({ word: inner.name(), about: inner.description() }))
+
+  const valued = optionOf(command, before.at(-1))
+  const dynamic = new Dynamic(before, context)
+  if (valued !== undefined) return valued.argChoices?.map(word => ({ word })) ?? await dynamic.byPlaceholder(/[<[]([^>\]]*)/.exec(valued.flags)?.[1] ?? '', current, [])
+  if (current.startsWith('-')) return command.options.filter(({ hidden }) => !hidden).flatMap(({ long, description }): Candidate[] => long === null || long === undefined ? [] : [{ word: long, about: description }])
+
+  const operands = operandsOf(command, args)
+  const { registeredArguments } = command
+  const argument = registeredArguments[operands.length] ?? (registeredArguments.at(-1)?.variadic === true ? registeredArguments.at(-1) : undefined)
+  if (argument === undefined) return []
+  return argument.argChoices?.map(word => ({ word })) ?? await dynamic.byPlaceholder(argument.name(), current, operands)
+}
+
+/** The option that takes the next word as its value. */
+function optionOf (command: Command, word: string | undefined): Option | undefined {
+  return command.options.find(option => option.required && (option.long === word || option.short === word))
+}
+
+/** The words that are no options and no values of theirs. */
+function operandsOf (command: Command, words: readonly string[]): string[] {
+  const operands: string[] = []
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? ''
+    if (word.startsWith('-') && word !== '-') {
+      if (optionOf(command, word) !== undefined) i++
+    } else operands.push(word)
+  }
+  return operands
+}
+
+/** What only a look at the skills, the history or the files can tell. */
+class Dynamic {
+  readonly #words: readonly string[]
+  readonly #context: CommandContext
+
+  constructor (words: readonly string[], context: CommandContext) {
+    this.#words = words
+    this.#context = context
+  }
+
+  async byPlaceholder (placeholder: string, current: string, operands: readonly string[]): Promise<Candidate[]> {
+    switch (placeholder) {
+      case 'skill': return await this.#skills(skills => skills.map(about))
+      case 'skill:tool': return await this.#skills(skills => tools(skills, current))
+      case 'skill|skill:tool': return await this.#skills(skills => [...skills.map(about), ...tools(skills, current)])
+      case 'name=value': return await this.#parameters(operands, current)
+      case 'id': return await this.#ask(looking, gateway => executions(gateway, this.#words[0] === 'cancel', this.#context))
+      case 'file': return await files(current, '', this.#context.terminal.cwd, false)
+      case 'dir': return await files(current, '', this.#context.terminal.cwd, true)
+      default: return []
+    }
+  }
+
+  async #skills (fold: (skills: Skill[]) => Candidate[]): Promise<Candidate[]> {
+    return await this.#ask(quick, async gateway => fold((await gateway.invoke(listSkills, {}, this.#call())).skills))
+  }
+
+  /** Names of parameters that are not given yet, and values where the type, or the file system, knows them. */
+  async #parameters ([target = '', ...given]: readonly string[], current: string): Promise<Candidate[]> {
+    const { skill_name, tool_name } = splitTarget(target)
+    const found = await this.#ask(quick, async gateway => {
+      const skill = await gateway.invoke(getSkill, { name: skill_name }, this.#call())
+      return skill.tools.filter(({ name }) => name === tool_name).flatMap(({ parameters }) => parameters)
+    })
+    const equals = current.indexOf('=')
+    if (equals === -1) {
+      const named = new Set(given.map(pair => pair.slice(0, pair.indexOf('='))))
+      return found.filter(({ name }) => !named.has(name)).map(({ name, description }) => ({ word: `${name}=`, about: description }))
+    }
+    const parameter = found.find(({ name }) => name === current.slice(0, equals))
+    const lead = current.slice(0, equals + 1)
+    if (parameter === undefined) return []
+    const values = parameter.type === 'boolean' ? ['true', 'false'] : Array.isArray(parameter['enum']) ? parameter['enum'].map(String) : undefined
+    if (values !== undefined) return values.map(value => ({ word: lead + value }))
+    return parameter.type === 'string' ? await files(current.slice(equals + 1), lead, this.#context.terminal.cwd, false) : []
+  }
+
+  #call (): { transport: 'cli', signal: AbortSignal } {
+    return { transport: 'cli', signal: this.#context.signal }
+  }
+
+  /** Asks a kernel that knows what the settings on the command line say. Whatever goes wrong: nothing is offered. */
+  async #ask<T> (needs: Needs, ask: (gateway: Gateway) => Promise<T[]>): Promise<T[]> {
+    const { terminal, builtin, signal } = this.#context
+    try {
+      const probe = new Command().exitOverride().configureOutput({ outputError: () => {} })
+      const given = addSettingOptions(probe, { serve: true })
+      probe.parseOptions([...this.#words])
+      const { file, flags } = given()
+      const from = file === undefined ? {} : { file }
+      const kernel = await boot(builtin, configure({ flags, ...from }, terminal), needs, terminal, silentLogger, signal, from)
+      try {
+        return await ask(kernel.gateway)
+      } finally {
+        await kernel.stop()
+      }
+    } catch {
+      return []
+    }
+  }
+}
+
+function about ({ name, description }: Skill): Candidate {
+  return { word: name, about: description }
+}
+
+/** Skills until one is named, then its tools. */
+function tools (skills: readonly Skill[], current: string): Candidate[] {
+  const named = skills.find(({ name }) => current.startsWith(`${name}:`))
+  if (named === undefined) return skills.map(({ name, description }) => ({ word: `${name}:`, about: description }))
+  return named.tools.map(({ name, description }) => ({ word: `${named.name}:${name}`, about: description }))
+}
+
+async function executions (gateway: Gateway, unfinished: boolean, { signal }: CommandContext): Promise<Candidate[]> {
+  const listed = await gateway.invoke(listExecutions, { limit: unfinished ? 500 : executionsMax }, { transport: 'cli', signal })
+  return listed.executions.filter(({ status }) => !unfinished || !isFinal(status)).slice(0, executionsMax)
+    .map(({ id, skill_name, tool_name, status, created_at, duration_ms }) => ({ word: id, about: `${skill_name}:${tool_name} ${status} ${localTime(created_at)}${isFinal(status) ? ` ${duration(duration_ms)}` : ''}` }))
+}
+
+/** Files and folders that a path may become, folders with a `/`; hidden ones when the path asks for them. */
+async function files (path: string, lead: string, cwd: string, foldersOnly: boolean): Promise<Candidate[]> {
+  const slash = path.lastIndexOf('/') + 1
+  const folder = path.slice(0, slash)
+  const found: Candidate[] = []
+  try {
+    const at = folder.startsWith('~/') ? join(homedir(), folder.slice(2)) : join(folder.startsWith('/') ? '/' : cwd, folder)
+    for await (const entry of await opendir(at)) {
+      if (!entry.name.startsWith(path.slice(slash)) || (entry.name.startsWith('.') && !path.slice(slash).startsWith('.'))) continue
+      if (entry.isDirectory()) found.push({ word: `${lead}${folder}${entry.name}/` })
+      else if (!foldersOnly) found.push({ word: lead + folder + entry.name })
+      if (found.length >= filesMax) break
+    }
+  } catch {} // no such folder: nothing to offer
+  return found.sort((a, b) => a.word < b.word ? -1 : 1)
+}

@@ -1,0 +1,51 @@
+import { Command, type Argument, type Option } from 'commander'
+import { addSettingOptions } from './options.ts'
+import { commands } from './table.ts'
+import { processTerminal } from './terminal.ts'
+
+/** The commands as Markdown, from their definitions: the reference in docs/command-line.md. */
+export async function reference (): Promise<string> {
+  // The definitions are read; nothing is run.
+  const none = () => { throw new Error('the reference runs no command') }
+  const context = { terminal: processTerminal(), signal: new AbortController().signal, builtin: { storage: none, scratch: none, search: none, executors: [], skills: [], transports: [] }, setStatus: none }
+  const probe = new Command()
+  addSettingOptions(probe, { serve: true })
+  const settings = new Set(probe.options.map(({ long }) => long))
+  const sections: string[] = []
+  for (const { name, aliases = [], description, hidden = false, load } of commands) {
+    if (hidden) continue
+    const command = new Command(name).description(description)
+    ;(await load()).default(command, context)
+    const own = [command, ...command.commands].filter(one => one.commands.length === 0)
+    const also = aliases.length === 0 ? '' : ` Also \`skillet ${aliases.join('`, `skillet ')}\`.`
+    const isConfigured = own.some(one => one.options.some(({ long }) => long === '--data-dir'))
+    const takes = isConfigured ? ' Takes the flags of the settings.' : ''
+    const blocks = own.map(one => {
+      const words = one === command ? name : `${name} ${one.name()}`
+      const rows = [...one.registeredArguments.map(argumentRow), ...one.options.filter(({ hidden, long }) => !hidden && !(isConfigured && settings.has(long ?? ''))).map(optionRow)]
+      const lead = one === command ? '' : `**${one.description()}**\n\n`
+      return `${lead}\`skillet ${[words, ...one.registeredArguments.map(placeholder), '[options]'].join(' ')}\`\n\n${['| | |', '|---|---|', ...rows].join('\n')}\n`
+    })
+    sections.push(`### ${name}\n\n${description}.${also}${takes}\n\n${blocks.join('\n')}`)
+  }
+  const flags = probe.options.filter(({ hidden }) => !hidden).map(optionRow)
+  return `${sections.join('\n')}\n### Flags of the settings\n\n| | |\n|---|---|\n${flags.join('\n')}\n`
+}
+
+function argumentRow (argument: Argument): string {
+  return row(placeholder(argument), argument.description, argument.argChoices)
+}
+
+function optionRow ({ flags, description, argChoices }: Option): string {
+  return row(flags, description, argChoices)
+}
+
+function row (what: string, about: string, choices: readonly string[] | undefined): string {
+  const text = choices === undefined ? about : `${about}: ${choices.join(', ')}`
+  return `| \`${what.replaceAll('|', '\\|')}\` | ${text.replaceAll('|', '\\|')} |`
+}
+
+function placeholder (argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+  return argument.required ? `<${name}>` : `[${name}]`
+}

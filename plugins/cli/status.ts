@@ -1,0 +1,11 @@
+import type { ExecutionStatus } from '../../kernel/index.ts'
+import type { Colors } from './terminal.ts'
+
+/** How each status looks. */
+const styles = {
+  queued: 'dim', running: 'cyan', success: 'green', failed: 'red', timeout: 'red', cancelled: 'yellow', interrupted: 'yellow'
+} as const satisfies Record<ExecutionStatus, keyof Colors>
+
+export function statusStyle (status: ExecutionStatus, colors: Colors): (text: string) => string {
+  return colors[styles[status]]
+}

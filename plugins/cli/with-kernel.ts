@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import type { Config, Kernel, Logger } from '../../kernel/index.ts'
+import { boot, configure, type Needs } from './boot.ts'
+import type { CommandContext } from './command.ts'
+import { createTextLogger } from './log.ts'
+import { addSettingOptions } from './options.ts'
+
+/** What a command does with a kernel. */
+export interface KernelCommand<Options> {
+  needs: Needs
+  act (kernel: Kernel, options: Options, args: readonly string[]): Promise<void>
+  /** Default: warnings and errors as lines on standard error. */
+  logger? (config: Config): Logger
+}
+
+/** Gives a command `--json`, the flags of the settings, and an action that boots a kernel and stops it again. */
+export function actWithKernel<Options extends { json?: boolean }> (command: Command, { terminal, signal, builtin }: CommandContext, { needs, act, logger }: KernelCommand<Options>): void {
+  command.option('--json', 'print JSON')
+  const given = addSettingOptions(command, { serve: needs.transports })
+  command.action(async (): Promise<void> => {
+    const { file, flags } = given()
+    const from = file === undefined ? {} : { file }
+    const config = configure({ flags, ...from }, terminal)
+    const log = logger?.(config) ?? createTextLogger(line => { terminal.err(`${line}\n`) })
+    const kernel = await boot(builtin, config, needs, terminal, log, signal, { ...from, ...(needs.transports && { role: 'serve' }) })
+    try {
+      await act(kernel, command.opts<Options>(), command.args)
+    } finally {
+      await kernel.stop()
+    }
+  })
+}

@@ -1,0 +1,41 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { delimiter, isAbsolute, join } from 'node:path'
+import type { Finding, SkillDefinition } from '../../kernel/index.ts'
+import { programOf } from './executor.ts'
+
+/** What native skills lack here: commands that are not there, by command, with the tools that need it. And what is not enforced. */
+export async function examine (skills: readonly SkillDefinition[], path = process.env['PATH'] ?? ''): Promise<Finding[]> {
+  const native = skills.filter(({ runtime }) => runtime === 'native')
+  const users = new Map<string, string[]>()
+  for (const { name, directory, tools } of native) {
+    for (const { name: tool, command } of tools) {
+      if (command === undefined) continue
+      const program = programOf(command.program, directory)
+      const those = users.get(program) ?? []
+      users.set(program, those)
+      those.push(`${name}:${tool}`)
+    }
+  }
+  const findings: Finding[] = []
+  let found = 0
+  for (const [program, tools] of users) {
+    if (await isThere(program, path)) found++
+    else findings.push({ level: 'problem', about: `command ${program}`, text: `it was not found; needed by ${few(tools)}` })
+  }
+  if (found > 0) findings.unshift({ level: 'ok', about: 'commands', text: `${found} of ${users.size} that native tools start are there` })
+  return findings
+}
+
+/** As the system looks it up: a path as it is, a name in the folders of PATH. */
+async function isThere (program: string, path: string): Promise<boolean> {
+  const files = isAbsolute(program) ? [program] : path.split(delimiter).map(folder => join(folder === '' ? '.' : folder, program))
+  for (const file of files) {
+    const executable = await access(file, constants.X_OK).then(async () => (await stat(file)).isFile(), () => false)
+    if (executable) return true
+  }
+  return false
+}
+
+function few (names: readonly string[]): string {
+  return names.length <= 4 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
+}

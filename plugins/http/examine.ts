@@ -1,0 +1,60 @@
+import { createServer } from 'node:net'
+import { messageOf, type Config, type Finding } from '../../kernel/index.ts'
+import { isWildcard, urlHost } from './hosts.ts'
+import { loadUws } from './uws.ts'
+
+/** How long whoever has the port may take to say who it is, in milliseconds. */
+const ask_ms = 2_000
+
+/** Whether a server could listen, who does already, and whether the fast engine loads. */
+export async function examine ({ host, port }: Config['server'], signal: AbortSignal): Promise<Finding[]> {
+  return [await engine(), ...(port === 0 ? [] : [await listening(host, port, signal)])]
+}
+
+async function engine (): Promise<Finding> {
+  try {
+    await loadUws()
+    return { level: 'ok', about: 'HTTP engine', text: 'uWebSockets.js loads' }
+  } catch (error) {
+    return {
+      level: 'problem', about: 'HTTP engine', text: `uWebSockets.js does not load (${messageOf(error).split('\n')[0] ?? ''}); the slower node:http serves instead`,
+      remedy: 'use Node.js 20, 22 or 24 on a platform it has a build for'
+    }
+  }
+}
+
+async function listening (host: string, port: number, signal: AbortSignal): Promise<Finding> {
+  const about = 'port'
+  const at = `${urlHost(host)}:${port}`
+  const taken = await whyNot(host, port)
+  if (taken === undefined) return { level: 'ok', about, text: `${at} is free` }
+  if (taken.code !== 'EADDRINUSE') return { level: 'problem', about, text: `nothing can listen at ${at}: ${taken.message}`, remedy: 'choose others with server.host and server.port' }
+  const url = `http://${urlHost(isWildcard(host) ? (host.includes(':') ? '::1' : '127.0.0.1') : host)}:${port}`
+  const version = await skilletAt(url, signal)
+  if (version !== undefined) return { level: 'ok', about, text: `Skillet ${version} serves at ${url}` }
+  return { level: 'problem', about, text: `${at} is in use by another program`, remedy: 'stop it, or choose another port with server.port' }
+}
+
+/** Why a server can't listen there, by trying; undefined when it can. */
+async function whyNot (host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
+  const server = createServer()
+  try {
+    return await new Promise(resolve => {
+      server.once('error', resolve).listen({ host: host.replace(/^\[|\]$/g, ''), port, exclusive: true }, () => { resolve(undefined) })
+    })
+  } finally {
+    server.close()
+  }
+}
+
+/** The version of the Skillet that answers there, whether it wants a key or not: errors carry it too. */
+async function skilletAt (url: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const reply = await fetch(`${url}/api/version`, { signal: AbortSignal.any([signal, AbortSignal.timeout(ask_ms)]), redirect: 'error' })
+    const body: unknown = JSON.parse((await reply.text()).slice(0, 10_000))
+    if (typeof body !== 'object' || body === null || !('api_version' in body) || !('service_version' in body)) return undefined
+    return String(body.service_version).slice(0, 64)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { parse } from 'smol-toml'
+import t from 'tap'
+import { completeConfig, settings } from '../../kernel/index.ts'
+import { makeHome, request, skillet, startServer } from '../support/program.ts'
+
+const dist = new URL('../../', import.meta.url)
+const home = await makeHome()
+t.teardown(home.remove)
+const validator = (name: string): ReturnType<Ajv2020['compile']> => new Ajv2020({ strict: false, formats: {} }).compile(JSON.parse(readFileSync(new URL(`schemas/${name}.schema.json`, dist), 'utf8')) as object)
+const path = join(home.folder, 'config', 'skillet', 'skillet.toml')
+
+t.test('config init writes every setting, at its default, and never over a file', async t => {
+  t.match(await skillet(home, ['config', 'init']), { status: 0, stdout: `${path}\n` })
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  const text = readFileSync(path, 'utf8')
+  t.ok(statSync(/^#:schema (.*)$/m.exec(text)?.[1] ?? '').isFile(), 'editors find the schema')
+  t.match(await skillet(home, ['config', 'init', '--json']), { status: 5, stderr: /"code":"CONFLICT".*is there already/ })
+  t.equal(readFileSync(path, 'utf8'), text)
+  const uncommented = text.replaceAll(/^# (\w+ = )/gm, '$1').split('# A skill\'s own settings')[0] ?? ''
+  t.same(completeConfig(parse(uncommented)), completeConfig({}))
+  for (const { path: [first = '', second = first] } of settings) t.match(uncommented, new RegExp(`^${second} = `, 'm'), `${first}.${second}`)
+  const check = validator('skillet')
+  for (const written of [text, uncommented]) t.ok(check(parse(written)), JSON.stringify(check.errors))
+  t.notOk(check({ server: { prot: 1 } }))
+  t.notOk(check({ server: { port: 'x' } }))
+})
+
+t.test('config shows where each value is from, and no secrets; config check says what is wrong', async t => {
+  writeFileSync(path, '[server]\nport = 4000\n[server.keys.ci]\nhash = "sha256:' + 'a'.repeat(64) + '"\n[skills.config.http]\nallow = ["10.0.0.1"]\ntoken = "confidential"\n')
+  writeFileSync(join(home.folder, 'config', 'skillet', '.env'), 'SKILLET_STORAGE_DURABILITY=deferred\nSERVICE_API_KEY=confidential\n', { mode: 0o600 })
+  const shown = await skillet(home, ['config', '--log-level', 'warn'])
+  t.match(shown, { status: 0, stderr: '' })
+  for (const line of [/server\.port +4000 +.*skillet\.toml/, /storage\.durability +"deferred" +.*\.env/, /log_level +"warn" +--log-level/, /server\.rate_limit_per_hour +0 +SKILLET_SERVER_RATE_LIMIT_PER_HOUR/, /skills\.config\.http +allow, token/, /server\.keys\.ci/]) t.match(shown.stdout, line)
+  const json = await skillet(home, ['config', 'show', '--json'])
+  t.match(JSON.parse(json.stdout), { file: path, tables: { 'skills.config.http': ['allow', 'token'] } })
+  t.notMatch(shown.stdout + json.stdout, /confidential|aaaa/)
+  t.match(await skillet(home, ['config', 'check']), { status: 0, stdout: /skillet\.toml is in order/ })
+  writeFileSync(join(home.folder, 'wrong.toml'), '[server]\nprot = 1\n')
+  t.match(await skillet(home, ['config', 'check', '--config', 'wrong.toml']), { status: 2, stdout: '', stderr: /wrong\.toml: server has an unknown field "prot"; did you mean "port"/ })
+})
+
+t.test('the key in .env opens the server, and no tool sees it', async t => {
+  const folder = join(home.skills, 'env')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'skill.toml'), 'description = "Print the environment"\n[permissions]\nenv = ["SERVICE_API_KEY", "SKILLET_STORAGE_DURABILITY"]\n[[tools]]\nname = "print"\ndescription = "Print the environment"\ncommand = ["env"]\nenv = { OWN = "set" }\n')
+  const server = await startServer(home, ['--auth-required'])
+  t.teardown(server.kill)
+  t.equal((await request(server.url, '/api/skills')).status, 401)
+  const { status, body } = await request(server.url, '/api/execute', undefined, {
+    method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer confidential' }, body: JSON.stringify({ skill_name: 'env', tool_name: 'print', parameters: {} })
+  })
+  t.equal(status, 200)
+  t.match(body['output'], /^OWN=set$/m)
+  t.notMatch(body['output'], /confidential|DURABILITY/)
+})
+
+t.test('the schema of skill.toml takes every bundled manifest, and refuses what the program refuses', async t => {
+  const check = validator('skill')
+  const folder = new URL('skills/', dist)
+  const manifests = readdirSync(folder).flatMap(name => {
+    try {
+      return [[name, readFileSync(new URL(`${name}/skill.toml`, folder), 'utf8')] as const]
+    } catch {
+      return [] // shared/ is no skill
+    }
+  })
+  t.ok(manifests.length >= 10)
+  for (const [name, text] of manifests) t.ok(check(parse(text)), `${name}: ${JSON.stringify(check.errors)}`)
+  for (const wrong of [{ runtime: 'other' }, { tools: [{ name: 'x' }] }, { tols: [] }, { permissions: { netwrk: true } }, { tools: [{ name: 'x', description: 'x', command: ['x', []] }] }, { tools: [{ name: 'x', description: 'x', command: ['x'], env: { 'a b': 'x' } }] }]) t.notOk(check(wrong), JSON.stringify(wrong))
+})

@@ -1,0 +1,73 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { execute, listExecutions, type ExecutionSummary } from '../../kernel/index.ts'
+import { follow } from '../../plugins/cli/follow.ts'
+import { align, duration, plain } from '../../plugins/cli/layout.ts'
+import { isColored } from '../../plugins/cli/terminal.ts'
+import { timeOf } from '../../plugins/cli/time.ts'
+import { startKernel } from '../support/kernel.ts'
+import { until } from '../support/until.ts'
+
+t.test('columns stand below each other, whatever is in them, and nothing in them steers a terminal', async t => {
+  const hostile = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\u001b', '\n', '\u009b', '\u202e', '\0'), maxLength: 12 })
+  const rows = fc.array(fc.tuple(hostile, hostile, hostile), { minLength: 1, maxLength: 8 })
+  fc.assert(fc.property(rows, fc.option(fc.integer({ min: 1, max: 40 })), (rows, columns) => {
+    const lines = align(rows.map(([a, b, c]) => [a, { text: b, style: text => text }, `|${c}`]), { columns: columns ?? undefined }).split('\n')
+    t.equal(lines.length, rows.length + 1)
+    t.notMatch(lines.join(''), /[\p{Cc}\u202e]/u)
+    if (columns !== null) t.ok(lines.every(line => line.length <= columns))
+    else t.equal(new Set(lines.slice(0, -1).map(line => line.indexOf('|'))).size, 1)
+  }))
+  t.equal(align([['a', 'b'], ['x'.repeat(50), 'c']]), `a  b\n${'x'.repeat(50)}  c\n`, 'a wide cell pushes its own line only')
+  t.equal(plain('a\u001b[31mb\r\nc'), 'a [31mb c')
+  t.same([0, 999, 1000, 1234, 59_999, 60_000, 200_400].map(duration), ['0 ms', '999 ms', '1 s', '1.2 s', '60 s', '1 min 0 s', '3 min 20 s'])
+})
+
+t.test('only terminals are coloured, unless it is said otherwise', async t => {
+  const terminal = { isTTY: true }
+  t.same([{}, { TERM: 'dumb' }, { NO_COLOR: '1' }, { NO_COLOR: '', FORCE_COLOR: '' }, { FORCE_COLOR: '0' }].map(env => isColored(terminal, env)), [true, false, false, true, false])
+  t.same([{}, { FORCE_COLOR: '1' }, { FORCE_COLOR: '1', NO_COLOR: '1' }, { CI: '1' }].map(env => isColored({}, env)), [false, true, false, false])
+})
+
+t.test('times are how long ago, local days and times, or as they are', async t => {
+  const now = Date.UTC(2026, 0, 2, 3, 4, 5)
+  t.same(['90s', '30m', '2h', '7d'].map(text => timeOf(text, now)), ['2026-01-02T03:02:35.000Z', '2026-01-02T02:34:05.000Z', '2026-01-02T01:04:05.000Z', '2025-12-26T03:04:05.000Z'])
+  t.equal(timeOf('2026-01-02'), new Date(2026, 0, 2).toISOString())
+  t.equal(timeOf('2026-01-02 03:04'), new Date(2026, 0, 2, 3, 4).toISOString())
+  for (const text of ['2026-01-02T03:04:05Z', 'soon', '2h ago', '', '2026-99-99']) t.equal(timeOf(text), text)
+})
+
+t.test('following shows what is there, what comes and how it ends, each once and only what fits', async t => {
+  const ends: (() => void)[] = []
+  const { kernel: { gateway }, close } = await startKernel({
+    tools: { quick: { run: () => '' }, held: { run: () => new Promise(resolve => { ends.push(() => { resolve('') }) }) } }
+  })
+  t.teardown(close)
+  const signal = new AbortController().signal
+  const run = (tool_name: string): Promise<{ execution_id: string }> => gateway.invoke(execute, { skill_name: 'subject', tool_name, parameters: {} }, { transport: 'cli', signal })
+  for (let i = 0; i < 3; i++) await run('quick')
+  const held = run('held')
+  await until(() => ends.length === 1)
+
+  const start = (first: object): { seen: ExecutionSummary[], stop: () => Promise<void> } => {
+    const seen: ExecutionSummary[] = []
+    const stopped = new AbortController()
+    const ended = follow(gateway, { ...first }, execution => { seen.push(execution) }, stopped.signal)
+    return { seen, async stop () { stopped.abort(); await ended } }
+  }
+  const all = start({ limit: 2 })
+  const some = start({ limit: 500, tool_name: 'held', status: 'success' })
+  await until(() => all.seen.length === 2)
+  t.match(all.seen, [{ tool_name: 'quick', status: 'success' }, { tool_name: 'held', status: 'running' }], 'the newest of what is there, oldest first')
+
+  // More than a page of new ones between two looks.
+  await Promise.all(Array.from({ length: 30 }, () => run('quick')))
+  ends[0]?.()
+  const { execution_id } = await held
+  await until(() => all.seen.length === 33 && some.seen.length === 1)
+  await Promise.all([all.stop(), some.stop()])
+  t.match(some.seen, [{ id: execution_id, status: 'success' }])
+  t.equal(new Set(all.seen.map(({ id, status }) => `${id} ${status}`)).size, all.seen.length, 'nothing twice')
+  const { executions } = await gateway.invoke(listExecutions, { limit: 31 }, { transport: 'cli', signal })
+  t.ok(executions.every(({ id, status }) => all.seen.some(one => one.id === id && one.status === status)), 'nothing missed')
+})

@@ -1,0 +1,143 @@
+import { EventEmitter } from 'node:events'
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { completeConfig, Scope, silentLogger, type LoadedSkills } from '../../kernel/index.ts'
+import { Describing } from '../../plugins/skills-directory/describing.ts'
+import { Follow, type FollowOptions } from '../../plugins/skills-directory/follow.ts'
+import { Library } from '../../plugins/skills-directory/library.ts'
+import { until } from '../support/until.ts'
+
+const never = new AbortController().signal
+
+interface Followed { root: string, library: Library, degraded: () => string | undefined, fresh: () => Promise<LoadedSkills>, changes: () => number }
+
+/** A library of two directories that is followed, and one that reads them anew each time. */
+async function follow (t: Test, options: Partial<FollowOptions> = {}, patience_ms = 50): Promise<Followed> {
+  const scope = new Scope()
+  t.teardown(() => scope.close())
+  const root = await mkdtemp(join(tmpdir(), 'skillet-follow-'))
+  scope.defer(() => rm(root, { recursive: true, force: true }))
+  await mkdir(join(root, 'one'))
+  const library = (data: string): Library => {
+    const describing = new Describing({ config: completeConfig({}), data_dir: join(root, data), describe_ms: 60_000, log: silentLogger })
+    scope.defer(() => describing.close())
+    const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
+    return new Library({ places, describing, list_ms: 60_000, patience_ms })
+  }
+  const followed = library('data')
+  const anew = library('anew')
+  await followed.load(never)
+  let degraded: string | undefined
+  let changes = 0
+  const health = { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined } }
+  const following = new Follow({ library: followed, changed: () => { changes++ }, mode: 'events', log: silentLogger, health, ...options })
+  scope.defer(() => following.close())
+  return { root, library: followed, degraded: () => degraded, fresh: () => anew.load(never), changes: () => changes }
+}
+
+const toml = (says: string): string => `description = "Says ${says}"\n[[tools]]\nname = "say"\ndescription = "Say"\ncommand = ["echo"]\n`
+const js = (says: string): string => `import { word } from '../shared.js'\nexport default { description: word + '${says}', tools: { go: { description: 'Go', run () {} } } }\n`
+const md = (says: string): string => `---\nname: any\ndescription: About ${says}\n---\n${says}\n`
+
+const place = fc.constantFrom('one', 'two')
+const name = fc.constantFrom('a', 'b', 'c')
+const file = fc.constantFrom('skill.toml', 'skill.js', 'SKILL.md')
+const says = fc.constantFrom('hello', 'again', 'more')
+const operation = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('write' as const), place, name, file, says, broken: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), place, name, file: fc.option(file) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('move' as const), place, name, to: name }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('replace' as const), place }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('link' as const), place, name }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('share' as const), place, says }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('pause' as const), ms: fc.integer({ min: 1, max: 400 }) }) }
+)
+
+type Step = typeof operation extends fc.Arbitrary<infer T> ? T : never
+
+/** Does one thing to the directories; what is not there to be done with is left. */
+async function perform (root: string, step: Step): Promise<void> {
+  switch (step.do) {
+    case 'write': {
+      const text = { 'skill.toml': toml, 'skill.js': js, 'SKILL.md': md }[step.file](step.says)
+      await mkdir(join(root, step.place, step.name), { recursive: true }).catch(() => {})
+      return await writeFile(join(root, step.place, step.name, step.file), step.broken ? text.slice(0, text.length / 3) : text).catch(() => {})
+    }
+    case 'remove': return await rm(join(root, step.place, step.name, step.file ?? ''), { recursive: true, force: true })
+    case 'move': return await rename(join(root, step.place, step.name), join(root, step.place, step.to)).catch(() => {})
+    case 'replace':
+      await rm(join(root, step.place), { recursive: true, force: true })
+      return await mkdir(join(root, step.place))
+    case 'link': return await symlink(join(root, 'one'), join(root, step.place, step.name)).catch(() => {})
+    case 'share': return await writeFile(join(root, step.place, 'shared.js'), `export const word = '${step.says}'\n`).catch(() => {})
+    case 'pause': return await new Promise(resolve => { setTimeout(resolve, step.ms) })
+  }
+}
+
+/** What can be compared: a skill that serves although it is broken is only broken for who reads it anew. */
+function comparable ({ skills, quarantined }: LoadedSkills): unknown {
+  const kept = new Set(quarantined.filter(({ serving }) => serving).map(({ name }) => name))
+  return {
+    skills: skills.filter(({ name }) => !kept.has(name)).map(({ name, description, directory, tools }) => `${name} ${description} ${directory} ${tools.map(tool => tool.name).join()}`).sort(),
+    quarantined: quarantined.map(({ path, error }) => `${path} ${error}`).sort()
+  }
+}
+
+t.test('whatever is done to the directories, following them ends where reading them anew does', async t => {
+  const { root, library, fresh } = await follow(t)
+  await writeFile(join(root, 'one', 'shared.js'), 'export const word = \'first\'\n')
+  const replaced: Step[] = [
+    { do: 'write', place: 'two', name: 'b', file: 'skill.toml', says: 'again', broken: false }, { do: 'replace', place: 'two' }, { do: 'pause', ms: 300 },
+    { do: 'write', place: 'two', name: 'b', file: 'SKILL.md', says: 'hello', broken: true }
+  ]
+  await fc.assert(fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 12 }), async steps => {
+    for (const step of steps) await perform(root, step)
+    const goal = JSON.stringify(comparable(await fresh()))
+    await until(() => JSON.stringify(comparable(library.loaded)) === goal)
+  }), { numRuns: 6, endOnFailure: true, examples: [[replaced]] })
+})
+
+t.test('a skill that becomes broken, or another kind of skill, is what it was until that has stayed; a new one that is broken shadows nothing before', async t => {
+  const { root, library } = await follow(t, {}, 3_600_000)
+  const names = (): string => library.loaded.skills.map(({ name, description }) => `${name} ${description}`).join()
+  await mkdir(join(root, 'one', 'a'))
+  await writeFile(join(root, 'one', 'a', 'skill.toml'), toml('one'))
+  await until(() => names() === 'a Says one')
+  await writeFile(join(root, 'one', 'a', 'skill.toml'), 'broken')
+  await writeFile(join(root, 'one', 'a', 'SKILL.md'), md('x'))
+  await mkdir(join(root, 'two', 'a'), { recursive: true })
+  await writeFile(join(root, 'two', 'a', 'skill.toml'), 'broken')
+  await mkdir(join(root, 'one', 'b'))
+  await writeFile(join(root, 'one', 'b', 'skill.toml'), toml('b'))
+  await until(() => names() === 'a Says one,b Says b')
+  await rm(join(root, 'one', 'a', 'skill.toml'))
+  await mkdir(join(root, 'one', 'c'))
+  await writeFile(join(root, 'one', 'c', 'skill.toml'), toml('c'))
+  await until(() => names().includes('c Says c'))
+  t.equal(names(), 'a Says one,b Says b,c Says c', 'without its manifest, it is not the other kind of skill yet')
+  t.same(library.loaded.quarantined, [])
+})
+
+t.test('where the system gives no more watchers, changes are found by looking, and health says why', async t => {
+  let opened = 0
+  let closed = 0
+  const { root, library, degraded } = await follow(t, {
+    open () {
+      opened++
+      const watcher = Object.assign(new EventEmitter(), { async close () { closed++ } })
+      setImmediate(() => { watcher.emit('error', Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' })) })
+      return watcher as unknown as ReturnType<NonNullable<FollowOptions['open']>>
+    }
+  })
+  await until(() => degraded() !== undefined)
+  t.match(degraded(), /found by looking every 2 s: the system's limit of watched files \(fs\.inotify\.max_user_watches\) is reached/)
+  await mkdir(join(root, 'one', 'a'))
+  await writeFile(join(root, 'one', 'a', 'skill.toml'), toml('one'))
+  await until(() => library.loaded.skills.length === 1)
+  await writeFile(join(root, 'one', 'a', 'skill.toml'), toml('two'))
+  await until(() => library.loaded.skills[0]?.description === 'Says two')
+  t.equal(opened, closed, 'no watcher is left')
+})
