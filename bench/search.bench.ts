@@ -197,8 +197,18 @@ async function indexed (skills: readonly SkillDefinition[], cache: Cache): Promi
   const search = Object.assign(new HybridSearch(embedder), { close: () => embedder.close() })
   await search.index(skills.length === 0 ? [searchable('one', 'One', { one: 'One' })] : skills)
   await search.search('wait', { top_k: 1, patience_ms: 600_000 }, never)
-  await new Promise(resolve => setTimeout(resolve, skills.length)) // the graph grows while nobody asks: a millisecond a tool is plenty
+  await idle()
   return search
+}
+
+/** Waits until the graph of the nearest is whole: the thread then has nothing to do. */
+async function idle (): Promise<void> {
+  for (let share = 1; share > 0.05;) {
+    const before = process.cpuUsage()
+    await new Promise(resolve => setTimeout(resolve, 500))
+    const { user, system } = process.cpuUsage(before)
+    share = (user + system) / 500_000
+  }
 }
 
 /** A cache that has a vector for every key: what is embedded does not matter to how fast it is found. */

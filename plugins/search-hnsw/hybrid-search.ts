@@ -123,9 +123,12 @@ function allowedBy ({ skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, {
 
 /** The tools with the highest scores by words, of those that have any. */
 function best ({ scores }: Match, wanted: number, among: Uint32Array | undefined): Uint32Array {
+  const of = among === undefined ? scores : Float32Array.from(among, tool => scores[tool] ?? 0)
+  // Numbers alone are sorted fast; then only the few are put in order that are to be kept.
+  const least = Math.max(Number.MIN_VALUE, of.length > wanted ? of.toSorted()[of.length - wanted] ?? 0 : 0)
   const matching: number[] = []
-  for (const tool of among ?? scores.keys()) if ((scores[tool] ?? 0) > 0) matching.push(tool)
-  if (matching.length > wanted) matching.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+  for (let i = 0; i < of.length; i++) if ((of[i] ?? 0) >= least) matching.push(among?.[i] ?? i)
+  matching.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
   return Uint32Array.from(matching.slice(0, wanted))
 }
 
