@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Type, type Static, type TObject } from 'typebox'
+import { ACCESS_PATTERN } from './access.ts'
 import { KeyTable } from './keys.ts'
 import type { JsonObject } from './schemas.ts'
 
@@ -56,6 +57,9 @@ export const Config = Type.Object({
     model: Type.String({ default: '', description: 'The model that compares meanings: a folder, or a name on the Hugging Face hub; by default the bundled one; "none": words alone' }),
     preload: Type.Boolean({ default: false, description: 'Load the model at the start, not at the first search' }),
     allow_download: Type.Boolean({ default: false, description: 'Download the model that search.model names, where it is not there yet' })
+  }),
+  mcp: section('Agents, by the Model Context Protocol', {
+    expose: Type.Array(Type.String({ pattern: ACCESS_PATTERN.source }), { default: [], maxItems: 1000, description: 'Tools shown as tools of their own beside the three: "git", "git:log", "git:*-status"' })
   }),
   skills: section('Where skills come from', {
     bundled: Type.Boolean({ default: true, description: 'Serve the bundled skills' }),

@@ -3,6 +3,7 @@ import type { LogLevel } from './bus.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
+import type { Call } from './operation.ts'
 import type { Logger } from './log.ts'
 import type { Owner } from './owner.ts'
 import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SearchState, SkillWarning } from './schemas.ts'
@@ -226,12 +227,39 @@ export interface SkillSource {
   watch? (changed: () => void): () => void | Promise<void>
 }
 
+// ---------------------------------------------------------------- endpoints
+
+/** Where an endpoint is reached. */
+export interface EndpointRoute {
+  method: 'GET' | 'POST' | 'DELETE'
+  /** As it stands in the request: no placeholders. */
+  path: string
+}
+
+/**
+ * What an HTTP server serves beside the operations: another protocol, over the same gateway. The server checks its
+ * requests as it does all others (limits, Host, Origin, key, size) before it hands them over.
+ */
+export interface Endpoint {
+  readonly routes: readonly EndpointRoute[]
+  /**
+   * Answers a request, whose body is bounded and whose signal aborts when the client goes away. A reply of type
+   * `text/event-stream` is sent as it comes, no faster than the client takes it; any other at once.
+   * @param call rights and signal of the request, for the gateway
+   */
+  fetch (request: Request, call: Call): Promise<Response>
+  /** Ends streams that wait for nothing; those that owe an answer go on. */
+  quiesce? (): void
+}
+
 // ---------------------------------------------------------------- transports
 
 /** A door: it calls operations through the gateway. It listens from the end of its `setup`. */
 export interface Transport {
   /** Where it can be reached, once it listens. */
   readonly url?: string
+  /** Resolves when the only client it was made for has left. Absent where clients come and go. */
+  readonly ended?: Promise<void>
   /** Accepts nothing new from now on; what was accepted is still answered. Its scope closes after the drain. */
   quiesce? (): void | Promise<void>
 }
@@ -244,6 +272,7 @@ export interface Slots {
   search: Search
   executor: Executor
   skills: SkillSource
+  endpoint: Endpoint
   transport: Transport
 }
 export type Slot = keyof Slots
@@ -265,8 +294,14 @@ export interface PluginContext {
   health: { degrade (reason: string): void, recover (): void }
 }
 
+/** What an endpoint is given beyond that. */
+export interface EndpointContext extends PluginContext { gateway: Gateway }
+
 /** What a transport is given beyond that. */
-export interface TransportContext extends PluginContext { gateway: Gateway }
+export interface TransportContext extends EndpointContext {
+  /** For a server that speaks HTTP; others leave them alone. */
+  endpoints: readonly Endpoint[]
+}
 
 /** What a search is given beyond that. */
 export interface SearchContext extends PluginContext {
@@ -274,7 +309,7 @@ export interface SearchContext extends PluginContext {
   cache: Cache
 }
 
-type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'search' ? SearchContext : PluginContext
+type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'endpoint' ? EndpointContext : S extends 'search' ? SearchContext : PluginContext
 
 /** What a plugin finds of its surroundings. */
 export interface Finding {

@@ -4,7 +4,6 @@ import { SkilletError } from './errors.ts'
 import { executionNotFound } from './executions.ts'
 import type { SkillDefinition } from './manifest.ts'
 import type { Operation, Services } from './operation.ts'
-import type { SearchResult } from './schemas.ts'
 
 /**
  * Narrows services to the rights of a call: once, for all operations and transports. Handlers know nothing of rights,
@@ -44,10 +43,10 @@ function narrow (services: Services, key: string, allows: Allows): Services {
     ...services,
     catalog: own,
     search: {
+      // Filtered again: what a key may see does not hang on a plugin's care.
       async search (query, options, signal) {
-        const answer = await search.search(query, { ...options, allows }, signal)
-        const isOwn = ({ skill_name, tool_name }: SearchResult): boolean => allows(skill_name, tool_name)
-        return answer.results.every(isOwn) ? answer : { ...answer, results: answer.results.filter(isOwn) } // whatever a plugin makes of the option
+        const { mode, results } = await search.search(query, { ...options, allows }, signal)
+        return { mode, results: results.filter(({ skill_name, tool_name }) => allows(skill_name, tool_name)) }
       }
     },
     storage: { get, list: query => storage.list({ ...query, allows }) },

@@ -4,7 +4,7 @@ import type { Executor, Storage } from './contracts.ts'
 import { SkilletError } from './errors.ts'
 import { Gate } from './gate.ts'
 import { thisProcess } from './owner.ts'
-import type { Call, Operation, Services } from './operation.ts'
+import type { Call, Callable, Operation, Services } from './operation.ts'
 import { operations } from './operations/index.ts'
 import { compileCheck, type Check } from './validation.ts'
 import type { Version } from './version.ts'
@@ -19,10 +19,10 @@ export interface Gateway {
   readonly version: Version
   readonly bus: Bus
   /**
-   * Validates the input, checks the rights of the call, and runs the operation. Takes the input over: defaults are filled into it.
+   * Validates the input, checks the rights of the call, and runs the operation, or what it is to agents. Takes the input over: defaults are filled into it.
    * @throws SkilletError, always
    */
-  invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>>
+  invoke<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Promise<Static<O>>
   /** Whether the storage commits, by a real write, and all executors answer: one probe at a time, and at most one a second, however often it is asked. */
   ready (): Promise<boolean>
 }
@@ -46,7 +46,7 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     ready,
     version: services.version,
     bus,
-    async invoke<I extends TObject, O extends TObject> (operation: Operation<I, O>, input: unknown, call: Call): Promise<Static<O>> {
+    async invoke<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Promise<Static<O>> {
       const allowed = gate.enter(operation, call.access)
       const wrong = checkOf(operation.input)(input)
       if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)

@@ -7,8 +7,9 @@ export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
 export { completeConfig, configFile, configHome, dataHome, explainConfig, loadConfig, settings, type ConfigSources, type ExplainedConfig, type Origin, type Setting } from './config-load.ts'
 export {
-  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type ExamineContext, type ExecutionPage, type ExecutionQuery, type Executor, type Finding, type LoadedSkills,
-  type Outcome, type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions, type SkillSource, type Slot, type Slots, type Storage,
+  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type Endpoint, type EndpointContext, type EndpointRoute, type ExamineContext, type ExecutionPage, type ExecutionQuery,
+  type Executor, type Finding, type LoadedSkills, type Outcome, type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions,
+  type SkillSource, type Slot, type Slots, type Storage,
   type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext
 } from './contracts.ts'
 export { readEnvFile } from './env-file.ts'
@@ -23,8 +24,11 @@ export { silentLogger, type Logger } from './log.ts'
 export { ManifestFile, PARAMETER_NAME, Permissions, ScriptFile, type SkillDefinition, type ToolDefinition } from './manifest.ts'
 export { decodeCursor, encodeCursor } from './cursor.ts'
 export { didYouMean, nearest } from './nearest.ts'
-export type { Call, Operation, Services } from './operation.ts'
-export { cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkills, searchSkills, version } from './operations/index.ts'
+export type { AgentTool, Call, Callable, Operation, Services } from './operation.ts'
+export { parameterLines } from './agent.ts'
+export { cut, excerpt } from './excerpt.ts'
+export { cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile, searchSkills, version } from './operations/index.ts'
+export { outputUri } from './operations/execute.ts'
 export { isAlive, thisProcess, type Owner } from './owner.ts'
 export { outputOf } from './output.ts'
 export { compileInputSchema } from './parameters.ts'

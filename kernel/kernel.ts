@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { Bus } from './bus.ts'
 import { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
-import type { AnyPlugin, Executor, Finding, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
+import type { AnyPlugin, Endpoint, Executor, Finding, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
 import { messageOf } from './errors.ts'
 import { examine, isolationNote } from './examine.ts'
 import { Executions } from './executions.ts'
@@ -39,6 +39,8 @@ export interface Kernel {
   readonly urls: readonly string[]
   /** What is wrong, or worth knowing, here and in the surroundings of these plugins, which need not be started. */
   examine (plugins: readonly AnyPlugin[], signal: AbortSignal): Promise<Finding[]>
+  /** Resolves when a transport has lost the only client it was made for; never where clients come and go. */
+  readonly ended: Promise<void>
   /** Stops in order: transports accept nothing new, executions drain, transports close, providers close. Idempotent. */
   stop (): Promise<void>
 }
@@ -47,7 +49,7 @@ export interface Kernel {
 const recover_ms = 5_000
 
 /**
- * Boots in two waves: the providers, then, when all services are there, the transports; so nothing listens before
+ * Boots in two waves: the providers, then, when all services are there, endpoints and transports; so nothing listens before
  * it can answer. When a required plugin can't start, everything is undone.
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
@@ -65,11 +67,11 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     refuseDuplicates(plugins)
     await mkdir(data_dir, { recursive: true, mode: 0o700 })
 
-    const provided: Provided = { storage: [], search: [], executor: [], skills: [], transport: [] }
+    const provided: Provided = { storage: [], search: [], executor: [], skills: [], endpoint: [], transport: [] }
     // The storage first, wherever it stands: others are given its cache.
     const isStorage = ({ plugin }: Supervisor): boolean => plugin.slot === 'storage'
     for (const supervisor of [...supervisors.filter(isStorage), ...supervisors.filter(one => !isStorage(one))]) {
-      if (supervisor.plugin.slot === 'transport') continue
+      if (isDoor(supervisor.plugin)) continue
       scope.defer(() => supervisor.stop())
       const service = await supervisor.start({ ...base, ...(provided.storage[0] !== undefined && { cache: provided.storage[0].cache }) }, signal)
       if (service !== undefined) keep(provided, supervisor.plugin.slot, service)
@@ -102,26 +104,30 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     const gateway = createGateway(services, [...executors.values()], bus)
 
     // From here on, closing the scope runs, in this order: transports quiesce, executions drain, transports close.
-    const transports: Transport[] = []
+    const { endpoint: endpoints, transport: transports } = provided
     const doors = new Scope()
     scope.defer(() => doors.close())
     scope.defer(() => executions.drain(config.execution.drain_ms))
-    scope.defer(async () => { for (const transport of transports) await transport.quiesce?.() })
-    for (const supervisor of supervisors) {
-      if (supervisor.plugin.slot !== 'transport') continue
-      doors.defer(() => supervisor.stop())
-      const service = await supervisor.start({ ...base, gateway }, signal)
-      if (service !== undefined) {
-        keep(provided, 'transport', service)
-        transports.push(...provided.transport.splice(0))
+    scope.defer(async () => {
+      for (const transport of transports) await transport.quiesce?.()
+      for (const endpoint of endpoints) endpoint.quiesce?.()
+    })
+    for (const slot of ['endpoint', 'transport'] as const) {
+      for (const supervisor of supervisors) {
+        if (supervisor.plugin.slot !== slot) continue
+        doors.defer(() => supervisor.stop())
+        const service = await supervisor.start({ ...base, gateway, endpoints }, signal)
+        if (service !== undefined) keep(provided, slot, service)
       }
     }
     const urls = transports.flatMap(({ url }) => url ?? [])
     if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
+    const clients = transports.flatMap(({ ended }) => ended ?? [])
     return {
       gateway,
       plugins: plugin_states,
       urls,
+      ended: Promise.race(clients),
       examine: (asked, signal) => examine({ plugins: plugin_states(), quarantined: catalog.quarantined, storage }, asked, { config, data_dir, skills: catalog.skills, signal }),
       stop: () => scope.close()
     }
@@ -141,7 +147,12 @@ async function claim (storage: Storage, role: string, data_dir: string, note: st
   return () => storage.release(role, owner)
 }
 
-interface Provided { storage: Storage[], search: Search[], executor: Executor[], skills: SkillSource[], transport: Transport[] }
+interface Provided { storage: Storage[], search: Search[], executor: Executor[], skills: SkillSource[], endpoint: Endpoint[], transport: Transport[] }
+
+/** Whether a plugin calls the gateway, and so starts after the services. */
+function isDoor ({ slot }: AnyPlugin): boolean {
+  return slot === 'endpoint' || slot === 'transport'
+}
 
 /** Files a service under its slot. A plugin's `setup` is typed to return what its slot asks for. */
 function keep (provided: Provided, slot: keyof Slots, service: Slots[keyof Slots]): void {

@@ -33,26 +33,42 @@ export interface Services {
   uptime_seconds (): number
 }
 
-/**
- * An operation, whole: every transport is a fold over a table of these.
- * Path placeholders of the route, query values (GET) and body fields (POST) are the fields of `input`.
- */
-export interface Operation<I extends TObject = TObject, O extends TObject = TObject> {
+/** What can be called through the gateway: checked input, rights by effect, a handler. */
+export interface Callable<I extends TObject = TObject, O extends TObject = TObject> {
   /** In snake case; MCP tools, CLI commands and OpenAPI operation ids are named after it. */
   readonly name: string
   /** `read` changes nothing and may be repeated. */
   readonly effect: 'read' | 'write'
-  /** Method and path, for HTTP. */
-  readonly route: `${'GET' | 'POST'} /api/${string}`
-  readonly summary: string
   readonly description: string
   readonly input: I
   readonly output: O
+  handler (services: Services, input: Static<I>, call: Call): Static<O> | Promise<Static<O>>
+}
+
+/**
+ * An operation, whole: every transport is a fold over a table of these.
+ * Path placeholders of the route, query values (GET) and body fields (POST) are the fields of `input`.
+ */
+export interface Operation<I extends TObject = TObject, O extends TObject = TObject> extends Callable<I, O> {
+  /** Method and path, for HTTP. */
+  readonly route: `${'GET' | 'POST'} /api/${string}`
+  readonly summary: string
   /** Codes it answers with, beyond those that any request can get. */
   readonly errors: readonly ErrorCode[]
   /** A call and its answer, for the documentation; a test checks both against the schemas. */
   readonly example: { input: JsonObject, output: JsonObject }
-  handler (services: Services, input: Static<I>, call: Call): Static<O> | Promise<Static<O>>
+  /** The operation as agents have it: a tool of MCP. Absent where it is none of theirs. */
+  readonly agent?: AgentTool
+}
+
+/** An operation as an agent's tool: with words for a model, and an answer that a model can afford. */
+export interface AgentTool<I extends TObject = TObject, O extends TObject = TObject> extends Callable<I, O> {
+  readonly title: string
+}
+
+/** Declares an operation for agents; its handler is typed by its schemas. */
+export function agentTool<I extends TObject, O extends TObject> (definition: AgentTool<I, O>): AgentTool {
+  return definition
 }
 
 /** Declares an operation; its handler is typed by its schemas. */

@@ -23,7 +23,7 @@ export async function loadPlugins (specifiers: readonly string[], cwd: string): 
   }))
 }
 
-const slots = new Set(['storage', 'search', 'executor', 'skills', 'transport'])
+const slots = new Set(['storage', 'search', 'executor', 'skills', 'endpoint', 'transport'])
 
 function isPlugin (value: unknown): value is AnyPlugin {
   return typeof value === 'object' && value !== null &&

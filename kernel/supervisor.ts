@@ -15,7 +15,7 @@ const stop_ms = 10_000
 
 type Base = Omit<PluginContext, 'scope' | 'health' | 'signal'>
 /** What only plugins of some slots are given. */
-type Given = Partial<Pick<TransportContext, 'gateway'> & Pick<SearchContext, 'cache'>>
+type Given = Partial<Pick<TransportContext, 'gateway' | 'endpoints'> & Pick<SearchContext, 'cache'>>
 
 /** Starts and stops one plugin under an actor whose state everybody can see. */
 export class Supervisor {
@@ -100,10 +100,10 @@ export class Supervisor {
   }
 }
 
-async function setUp (plugin: AnyPlugin, { gateway, cache, ...context }: PluginContext & Given, options: JsonObject): Promise<Slots[keyof Slots]> {
-  if (plugin.slot === 'transport') {
-    if (gateway === undefined) throw new Error('a transport starts after the services')
-    return await plugin.setup({ ...context, gateway }, options)
+async function setUp (plugin: AnyPlugin, { gateway, endpoints = [], cache, ...context }: PluginContext & Given, options: JsonObject): Promise<Slots[keyof Slots]> {
+  if (plugin.slot === 'transport' || plugin.slot === 'endpoint') {
+    if (gateway === undefined) throw new Error(`a plugin of the slot ${plugin.slot} starts after the services`)
+    return plugin.slot === 'endpoint' ? await plugin.setup({ ...context, gateway }, options) : await plugin.setup({ ...context, gateway, endpoints }, options)
   }
   if (plugin.slot === 'search') {
     if (cache === undefined) throw new Error('a search starts after the storage')

@@ -1,10 +1,14 @@
 import { Type } from 'typebox'
+import { oneLine, parameterLines } from '../agent.ts'
 import { abortSignalOf } from '../cancel.ts'
-import { operation } from '../operation.ts'
+import { agentTool, operation } from '../operation.ts'
 import { SearchResult, SkillNameAsked } from '../schemas.ts'
 
 /** A command asks once and ends: it has no second search that would find the model loaded. */
 const patience_ms = 10_000
+
+/** How long all parameters together may be in an answer for an agent, in characters. */
+const parametersMax = 20_000
 
 export const searchSkills = operation({
   name: 'search_skills',
@@ -28,6 +32,37 @@ export const searchSkills = operation({
     input: { query: 'count the words of a text', top_k: 1 },
     output: { results: [{ skill_name: 'text', tool_name: 'count', description: 'Count the characters, words and lines of a text', score: 0.95 }], mode: 'hybrid' }
   },
+  agent: agentTool({
+    name: 'search_skills',
+    effect: 'read',
+    title: 'Search tools of skills',
+    description: 'Find tools for a task, described in words. Begin here. Answers with the best tools first, each with the skill_name, tool_name and parameters that execute needs.',
+    input: Type.Object({
+      query: Type.String({ minLength: 1, maxLength: 2000, description: 'The task in words, such as "commits of a git repository"' }),
+      top_k: Type.Integer({ minimum: 1, maximum: 100, default: 5 })
+    }, { additionalProperties: false }),
+    output: Type.Object({
+      results: Type.Array(Type.Object({
+        skill_name: Type.String(),
+        tool_name: Type.String(),
+        description: Type.String(),
+        score: Type.Number(),
+        parameters: Type.Optional(Type.Array(Type.String(), { description: 'Absent where there was no room' }))
+      }))
+    }),
+    async handler ({ catalog, search }, { query, top_k }, { signal }) {
+      const { results } = await search.search(query, { top_k }, abortSignalOf(signal))
+      let room = parametersMax
+      return {
+        results: results.map(({ skill_name, tool_name, description, score }) => {
+          const found = catalog.skills.find(({ name }) => name === skill_name)?.tools.find(({ name }) => name === tool_name)
+          const parameters = found === undefined ? [] : parameterLines(found)
+          room -= parameters.join('').length
+          return { skill_name, tool_name, description: oneLine(description, 300), score: Math.round(score * 1000) / 1000, ...(found !== undefined && room > 0 && { parameters }) }
+        })
+      }
+    }
+  }),
   handler: ({ search }, { query, ...options }, { transport, signal }) =>
     search.search(query, { ...options, patience_ms: transport === 'cli' ? patience_ms : 0 }, abortSignalOf(signal))
 })

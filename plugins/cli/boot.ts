@@ -14,6 +14,10 @@ export interface BuiltinPlugins {
   search: Load
   executors: readonly Load[]
   skills: readonly Load[]
+  /** Serves one agent, on standard input and output. */
+  agent: Load
+  /** What servers serve beside the operations. */
+  endpoints: readonly Load[]
   transports: readonly Load[]
 }
 
@@ -27,6 +31,8 @@ export interface Needs {
   history: boolean
   /** Runs tools. */
   executors: boolean
+  /** Serves an agent. */
+  agent?: boolean
   /** Listens. */
   transports: boolean
 }
@@ -39,6 +45,8 @@ export const searching: Needs = { ...quick, search: true }
 export const looking: Needs = { skills: false, search: false, history: true, executors: false, transports: false }
 /** For commands that run tools. */
 export const recording: Needs = { skills: true, search: false, history: true, executors: true, transports: false }
+/** For an agent of its own. */
+export const speaking: Needs = { ...recording, search: true, agent: true }
 export const serving: Needs = { skills: true, search: true, history: true, executors: true, transports: true }
 
 /** Where nobody searches. */
@@ -69,13 +77,14 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     ...(needs.search ? [builtin.search] : []),
     ...(needs.skills ? builtin.skills : []),
     ...(needs.executors ? builtin.executors : []),
-    ...(needs.transports ? builtin.transports : [])
+    ...(needs.agent === true ? [builtin.agent] : []),
+    ...(needs.transports ? [...builtin.endpoints, ...builtin.transports] : [])
   ]
   const [own, further] = await Promise.all([
     Promise.all(loads.map(async load => (await load()).default)),
     loadPlugins(config.plugins, terminal.cwd)
   ])
-  const isNeeded: Record<Slot, boolean> = { storage: needs.history, search: needs.search, skills: needs.skills, executor: needs.executors, transport: needs.transports }
+  const isNeeded: Record<Slot, boolean> = { storage: needs.history, search: needs.search, skills: needs.skills, executor: needs.executors, endpoint: needs.transports, transport: needs.transports }
   const wanted = further.filter(({ slot }) => isNeeded[slot])
   // Of these slots there is one: a further plugin takes the place of ours.
   const replaced = new Set<string>(wanted.map(({ slot }) => slot).filter(slot => slot === 'storage' || slot === 'search'))

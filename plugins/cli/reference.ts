@@ -7,7 +7,7 @@ import { processTerminal } from './terminal.ts'
 export async function reference (): Promise<string> {
   // The definitions are read; nothing is run.
   const none = () => { throw new Error('the reference runs no command') }
-  const context = { terminal: processTerminal(), signal: new AbortController().signal, builtin: { storage: none, scratch: none, search: none, executors: [], skills: [], transports: [] }, setStatus: none }
+  const context = { terminal: processTerminal(), signal: new AbortController().signal, builtin: { storage: none, scratch: none, search: none, executors: [], skills: [], agent: none, endpoints: [], transports: [] }, setStatus: none }
   const probe = new Command()
   addSettingOptions(probe, { serve: true })
   const settings = new Set(probe.options.map(({ long }) => long))

@@ -3,6 +3,8 @@ import type { CommandRow } from './command.ts'
 /** Every command, in the order of `--help`: a row here and a file in commands/. */
 export const commands: readonly CommandRow[] = [
   { name: 'serve', description: 'Start the server', load: () => import('./commands/serve.ts') },
+  { name: 'mcp', description: 'Serve an agent by MCP, on standard input and output', load: () => import('./commands/mcp.ts') },
+  { name: 'connect', description: 'Set an agent up to use Skillet', load: () => import('./commands/connect.ts') },
   { name: 'list', description: 'List the skills and their tools', load: () => import('./commands/list.ts') },
   { name: 'info', description: 'Say all that is known of a skill or a tool', load: () => import('./commands/info.ts') },
   { name: 'search', aliases: ['find'], description: 'Find tools by words', load: () => import('./commands/search.ts') },

@@ -1,6 +1,7 @@
-import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
+import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
 import { Bodies, BodyCut, tooLarge } from './bodies.ts'
 import { unchecked, type Admission, type Door } from './door.ts'
+import { serveEndpoint } from './endpoints.ts'
 import { checkFraming, unframed, type Framing } from './framing.ts'
 import type { OwnHosts } from './hosts.ts'
 import { checkMediaType, placementOf, readBody, readUrl, type Placement } from './input.ts'
@@ -56,6 +57,23 @@ export class App {
     this.replies = new Replies(options.gateway.version)
     for (const operation of options.gateway.operations) this.#addOperation(operation)
     this.#addProbes()
+  }
+
+  /** Serves another protocol beside the operations, behind the same checks. */
+  addEndpoint (endpoint: Endpoint): void {
+    for (const { method, path } of endpoint.routes) {
+      this.router.add(method, path, {
+        writes: true, // a GET may open a stream of what others' calls say: no page of a foreign origin has it
+        access: 'key',
+        run: turn => {
+          const { exchange, framing } = turn
+          if (exchange.method !== method) throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
+          this.#checkLength(framing)
+          const serve = (body: Uint8Array | undefined): Promise<void> => serveEndpoint(endpoint, turn, body, new HttpCall(turn), this.replies, this.#afterReply(framing))
+          return method === 'POST' ? exchange.body(this.#bodies).then(serve) : serve(undefined)
+        }
+      })
+    }
   }
 
   /** Refuses new requests from now on; those let in are still answered. */
@@ -142,16 +160,20 @@ export class App {
   #operate (operation: Operation, placement: Placement, serialize: Serializer, turn: Turn, values: readonly string[]): Promise<void> {
     const { exchange, framing } = turn
     const { gateway } = this.#it
-    const { bytesMax } = this.#bodies.limits
     const sendsBody = placement.method === 'POST' && (placement.body_fields.length > 0 || framing.length !== 0)
     if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
-    if (framing.length !== undefined && framing.length > bytesMax) throw tooLarge(bytesMax)
+    this.#checkLength(framing)
     const url = readUrl(placement, values, exchange.query)
     const invoke = async (input: JsonObject): Promise<void> => {
       const output = await gateway.invoke(operation, input, new HttpCall(turn))
       this.replies.json(turn, serialize(output), this.#afterReply(framing))
     }
     return sendsBody ? exchange.body(this.#bodies).then(bytes => invoke(readBody(placement, bytes, url))) : invoke(url)
+  }
+
+  #checkLength ({ length }: Framing): void {
+    const { bytesMax } = this.#bodies.limits
+    if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
   }
 
   #addProbes (): void {

@@ -33,7 +33,7 @@ export default definePlugin({
   options: Type.Object({
     engine: Type.Enum(['auto', 'uws', 'node'], { default: 'auto', description: 'uws: uWebSockets.js; node: node:http; auto: uWebSockets.js where it loads' })
   }, { additionalProperties: false }),
-  async setup ({ config, config_file, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
+  async setup ({ config, config_file, endpoints, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
     const { host, port, auth_required, allowed_hosts, cors_origins } = config.server
     refuseInsecure(config)
     const keys = new Keys(process.env['SERVICE_API_KEY'])
@@ -48,6 +48,7 @@ export default definePlugin({
     })
     if (config_file !== undefined) scope.defer(watchKeys(config_file, keys, log))
     addPages(app, gateway.version)
+    for (const endpoint of endpoints) app.addEndpoint(endpoint)
     const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
     app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, turn.framing.last ? 'now' : 'keep') } })
 

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { Canceller, messageOf, type CancelSignal } from '../../kernel/index.ts'
 import type { Bodies, Body } from './bodies.ts'
 import {
-  ClientGone, linger_ms, lingerBytesMax, Pending,
+  ClientGone, linger_ms, lingerBytesMax, Pending, pump,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
 } from './server.ts'
 import { statusLine } from './status.ts'
@@ -130,6 +130,29 @@ class NodeExchange implements Exchange {
     if (status !== 204 && status !== 304) block.push('Content-Length', String(Buffer.byteLength(body)))
     response.writeHead(status, block)
     response.end(this.method === 'HEAD' ? undefined : body)
+  }
+
+  stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close: Close = 'keep'): void {
+    const response = this.#response
+    const reader = body.getReader()
+    if (this.#gone || response.headersSent) return void reader.cancel().catch(() => {})
+    let drained: (() => void) | undefined
+    this.#onGone = () => {
+      reader.cancel().catch(() => {})
+      drained?.()
+    }
+    response.writeHead(status, close === 'keep' ? [...headers] : [...headers, 'Connection', 'close'])
+    response.write(preface)
+    response.on('drain', () => { drained?.() })
+    const send = async (piece: Uint8Array): Promise<boolean> => {
+      if (!this.#gone && !response.write(piece)) await new Promise<void>(resolve => { drained = resolve })
+      return !this.#gone
+    }
+    const run = async (): Promise<void> => {
+      if (await pump(reader, send)) response.end()
+      else response.destroy()
+    }
+    void run()
   }
 
   /** Replies at once and goes on dropping what the client sends, for a while. */

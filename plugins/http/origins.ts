@@ -1,6 +1,6 @@
 /** The methods, headers and answers that pages of other origins may use. */
-const requestHeaders = 'content-type, authorization, x-api-key, prefer, idempotency-key'
-const exposedHeaders = 'Location, Retry-After, RateLimit, RateLimit-Policy, Allow, WWW-Authenticate'
+const requestHeaders = 'content-type, authorization, x-api-key, prefer, idempotency-key, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name'
+const exposedHeaders = 'Location, Retry-After, RateLimit, RateLimit-Policy, Allow, WWW-Authenticate, Mcp-Session-Id'
 const preflightAge_s = 600
 
 /** Decides which web pages may call. Without an Origin it is no page of another origin that calls. */

@@ -37,6 +37,16 @@ export class Replies {
     turn.exchange.reply(status, [...bare, ...headers], '', close, ownOf(turn))
   }
 
+  /** What an endpoint answered. */
+  whole (turn: Turn, response: Response, body: Uint8Array, close: Close): void {
+    turn.exchange.reply(response.status, headersOf(turn, response), body, close)
+  }
+
+  /** The same, as it comes: server-sent events, so that a comment may go first. */
+  stream (turn: Turn, response: Response, body: ReadableStream<Uint8Array>, close: Close): void {
+    turn.exchange.stream(response.status, headersOf(turn, response), ':\n\n', body, close)
+  }
+
   /** A page or one of its assets; the browser keeps it, and asks whether it still holds. */
   page (turn: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
     const { exchange } = turn
@@ -59,6 +69,16 @@ export class Replies {
     const error = new SkilletError('INVALID_PARAMETERS', 'The request is not well-formed HTTP/1.1, took too long to arrive, or has headers that are too large')
     return { status: STATUS[error.kind], headers: json, body: serializeError(error.envelope(), this.#version) }
   }
+}
+
+/** Headers that are the engine's to write. */
+const framing = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
+
+function headersOf (turn: Turn, { headers }: Response): string[] {
+  const block = ['Vary', 'Origin', ...common, ...(ownOf(turn) ?? [])]
+  if (!headers.has('cache-control')) block.push('Cache-Control', 'no-store')
+  for (const [name, value] of headers) if (!framing.has(name)) block.push(name, value)
+  return block
 }
 
 /** The headers of this reply alone. */

@@ -33,6 +33,12 @@ export interface Exchange {
    * @param own headers of this reply alone: engines keep what they make of `headers`
    */
   reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close?: Close, own?: HeaderBlock): void
+  /**
+   * Sends a reply of unknown length as it comes, no faster than the client takes it. The stream is cancelled when the
+   * client goes away, or when a reply was sent already; when the stream fails, the connection ends before the reply does.
+   * @param preface sent at once, with the head: an engine keeps a head back until something follows it
+   */
+  stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close?: Close): void
 }
 
 /**
@@ -87,6 +93,30 @@ export function headerOf (headers: HeaderBlock, name: string): string | undefine
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1]
   return undefined
 }
+
+/**
+ * Sends a stream piece by piece.
+ * @param send takes a piece, and says (when there is room for more) whether the client is still there
+ * @returns whether it was sent to its end
+ */
+export async function pump (reader: ReadableStreamDefaultReader<Uint8Array>, send: (piece: Uint8Array) => boolean | Promise<boolean>): Promise<boolean> {
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return true
+      for (let from = 0; from < value.length; from += pieceBytesMax) {
+        if (!await send(value.subarray(from, from + pieceBytesMax))) return false
+      }
+    }
+  } catch {
+    return false
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+/** The largest piece an engine is given at once, in bytes: what a slow client has not taken grows by one at most each time it takes some. */
+const pieceBytesMax = 16_384
 
 /** Counts what is owed, for `Server.idle`. */
 export class Pending {

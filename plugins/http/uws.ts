@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { Canceller, messageOf, type CancelSignal, type Logger } from '../../kernel/index.ts'
 import type { Bodies, Body } from './bodies.ts'
 import {
-  ClientGone, linger_ms, lingerBytesMax, Pending,
+  ClientGone, linger_ms, lingerBytesMax, Pending, pump,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
 } from './server.ts'
 import { statusLine } from './status.ts'
@@ -214,6 +214,45 @@ class UwsExchange implements Exchange {
       else this.#response.end(body, close !== 'keep')
     })
     this.#finish()
+  }
+
+  stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close: Close = 'keep'): void {
+    const reader = body.getReader()
+    if (this.#gone || this.#replied) return void reader.cancel().catch(() => {})
+    this.#replied = true
+    const response = this.#response
+    let drained: (() => void) | undefined
+    this.#onGone = () => {
+      reader.cancel().catch(() => {})
+      drained?.()
+    }
+    response.onWritable(() => {
+      drained?.()
+      return true
+    })
+    const send = async (piece: Uint8Array): Promise<boolean> => {
+      if (this.#gone) return false
+      let room = true
+      response.cork(() => { room = response.write(piece) })
+      if (!room) await new Promise<void>(resolve => { drained = resolve })
+      return !this.#gone
+    }
+    const begin = async (): Promise<void> => {
+      if (this.#gone) return
+      if (close !== 'keep') response.pause()
+      response.cork(() => {
+        this.#head(status, headers, close === 'keep' ? none : ['Connection', 'close'])
+        response.write(preface)
+      })
+      const whole = await pump(reader, send)
+      if (this.#gone) return
+      if (!whole) return void response.close()
+      response.cork(() => { response.end(undefined, close !== 'keep') })
+      this.#finish()
+    }
+    // Not before the addon has read on: with a reply that has not ended it closes instead of taking another request.
+    if (close === 'now') setImmediate(begin)
+    else void begin()
   }
 
   destroy (): void {

@@ -1,0 +1,38 @@
+import type { ParameterDescriptor, Tool } from './schemas.ts'
+
+/** What agents are shown of skills and tools: few words each, since every one of them is paid for. */
+
+/** The longest description of a skill or tool in a list, in characters. */
+const lineMax = 160
+
+/** The first line of a text, cut at a word. */
+export function oneLine (text: string, max = lineMax): string {
+  const line = text.trim().split(/\r?\n/, 1)[0] ?? ''
+  if (line.length <= max) return line
+  const end = line.lastIndexOf(' ', max - 1)
+  return `${line.slice(0, end > max / 2 ? end : max - 1).toWellFormed()}…`
+}
+
+/** A parameter in one line: `count integer = 20 (1 to 1000): How many`. */
+export function parameterLine ({ name, type, description, required, ...keywords }: ParameterDescriptor): string {
+  const { default: preset, enum: allowed, minimum, maximum } = keywords
+  const kind = Array.isArray(allowed) ? allowed.slice(0, 20).map(value => JSON.stringify(value)).join('|') : type
+  const range = typeof minimum === 'number' || typeof maximum === 'number' ? ` (${typeof minimum === 'number' ? minimum : ''} to ${typeof maximum === 'number' ? maximum : ''})` : ''
+  return `${name} ${kind}${required ? ' required' : ''}${preset === undefined ? '' : ` = ${oneLine(JSON.stringify(preset), 80)}`}${range}: ${oneLine(description)}`
+}
+
+export function parameterLines ({ parameters }: Pick<Tool, 'parameters'>): string[] {
+  return parameters.map(parameterLine)
+}
+
+/** Takes items while their JSON fits in a budget of characters; the first is always taken. */
+export function withinBudget<T> (items: readonly T[], characters: number): T[] {
+  const taken: T[] = []
+  let left = characters
+  for (const item of items) {
+    left -= JSON.stringify(item).length
+    if (left < 0 && taken.length > 0) break
+    taken.push(item)
+  }
+  return taken
+}

@@ -1,0 +1,58 @@
+import { realpathSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { changeFile, messageOf } from '../../../kernel/index.ts'
+import { UsageError } from '../boot.ts'
+import { clients, fileOf, type Client } from '../clients.ts'
+import type { DefineCommand } from '../command.ts'
+import { getEntry, setEntry } from '../jsonc.ts'
+
+/** The name of the server in all clients. */
+const name = 'skillet'
+
+/** `skillet connect CLIENT`: names this server in the client's file, beside what is there. */
+const define: DefineCommand = (command, { terminal }) => {
+  command
+    .argument('<client>', `the program with the agent: ${Object.keys(clients).join(', ')}`)
+    .argument('[flags...]', 'flags of `skillet mcp`, after --')
+    .option('--print', 'print what would stand in the file, and change nothing')
+    .option('--project', 'use the file of the project in this folder')
+    .option('--json', 'print JSON')
+    .action(async (asked: string, flags: string[], { print = false, project = false, json = false }: { print?: boolean, project?: boolean, json?: boolean }) => {
+      if (!isClient(asked)) throw new UsageError(`there is no client "${asked}"; there are ${Object.keys(clients).join(', ')}`)
+      const client: Client = clients[asked]
+      const path = pathOf(client, project, terminal)
+      const entry = { ...(client.typed && { type: 'stdio' }), command: process.execPath, args: [realpathSync(process.argv[1] ?? ''), 'mcp', ...flags] }
+      if (print) {
+        terminal.out(`${JSON.stringify({ [client.key]: { [name]: entry } }, undefined, 2)}\n`)
+        if (!json) terminal.err(`this goes into ${path}\n`)
+        return
+      }
+      let changed = false
+      try {
+        await changeFile(path, text => {
+          const present = getEntry(text, client.key, name)
+          const wanted = { ...present, ...entry } // what else it has, such as variables, is its user's
+          if (isDeepStrictEqual(present, wanted)) return undefined
+          changed = true
+          return setEntry(text, client.key, name, wanted)
+        })
+      } catch (error) {
+        throw new Error(`${path} was left as it is: ${messageOf(error)}`, { cause: error })
+      }
+      const text = changed ? `wrote ${name} into ${path}; start ${client.title} again` : `${path} has it already`
+      terminal.out(json ? `${JSON.stringify({ client: asked, path, changed })}\n` : `${text}\n`)
+    })
+}
+export default define
+
+function isClient (text: string): text is keyof typeof clients {
+  return Object.hasOwn(clients, text)
+}
+
+function pathOf (...args: Parameters<typeof fileOf>): string {
+  try {
+    return fileOf(...args)
+  } catch (error) {
+    throw new UsageError(messageOf(error))
+  }
+}

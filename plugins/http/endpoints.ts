@@ -1,0 +1,25 @@
+import { abortSignalOf, SkilletError, type Call, type Endpoint } from '../../kernel/index.ts'
+import type { Turn } from './app.ts'
+import type { Replies } from './replies.ts'
+import type { Close } from './server.ts'
+
+/** Hands a request to an endpoint, in the terms of the web, and sends what it answers. */
+export async function serveEndpoint (endpoint: Endpoint, turn: Turn, body: Uint8Array | undefined, call: Call, replies: Replies, close: Close): Promise<void> {
+  const response = await endpoint.fetch(requestOf(turn, body, abortSignalOf(call.signal)), call)
+  const streamed = response.headers.get('content-type')?.startsWith('text/event-stream') === true && response.body !== null
+  if (streamed) replies.stream(turn, response, response.body, close)
+  else replies.whole(turn, response, new Uint8Array(await response.arrayBuffer()), close)
+}
+
+/** @throws SkilletError INVALID_PARAMETERS for headers that the web does not know */
+function requestOf ({ exchange: { method, path, query, headers } }: Turn, body: Uint8Array | undefined, signal: AbortSignal): Request {
+  try {
+    const given = new Headers()
+    for (let i = 0; i < headers.length; i += 2) given.append(headers[i] ?? '', headers[i + 1] ?? '')
+    // The name is not the server's own: routes and sessions hang on paths alone.
+    const url = `http://localhost${path}${query === '' ? '' : `?${query}`}`
+    return new Request(url, { method, headers: given, signal, ...(body !== undefined && { body: new Uint8Array(body) }) })
+  } catch (error) {
+    throw new SkilletError('INVALID_PARAMETERS', 'The request has a header that is not well-formed', {}, { cause: error })
+  }
+}

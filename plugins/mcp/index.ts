@@ -1,0 +1,26 @@
+import { definePlugin } from '../../kernel/index.ts'
+import type { McpOverHttp } from './http.ts'
+
+/** MCP on the HTTP server: `/mcp` for all revisions, and `/sse` with `/messages` for the oldest. Loaded when it is first asked for. */
+export default definePlugin({
+  name: 'mcp',
+  slot: 'endpoint',
+  setup ({ config, gateway, log, scope }) {
+    let loaded: McpOverHttp | undefined
+    let loading: Promise<McpOverHttp> | undefined
+    const load = async (): Promise<McpOverHttp> => {
+      const { McpOverHttp } = await import('./http.ts')
+      loaded = new McpOverHttp(gateway, config, log)
+      return loaded
+    }
+    scope.defer(async () => { await (await loading)?.close() })
+    return {
+      routes: [
+        { method: 'POST', path: '/mcp' }, { method: 'GET', path: '/mcp' }, { method: 'DELETE', path: '/mcp' },
+        { method: 'GET', path: '/sse' }, { method: 'POST', path: '/messages' }
+      ],
+      fetch: async (request, call) => (await (loading ??= load())).fetch(request, call),
+      quiesce () { loaded?.quiesce() }
+    }
+  }
+})

@@ -1,0 +1,33 @@
+import type { Writable } from 'node:stream'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { definePlugin, messageOf } from '../../kernel/index.ts'
+import { Host } from './host.ts'
+import { LineTransport } from './lines.ts'
+import { openProtocol } from './respawn.ts'
+
+/** MCP with one client, on standard input and output. It ends when the client does. */
+export default definePlugin({
+  name: 'mcp-stdio',
+  slot: 'transport',
+  setup ({ config, gateway, log, scope }) {
+    const host = new Host(gateway, config, log)
+    scope.defer(() => { host.close() })
+    let wire: LineTransport | undefined
+    const output: Writable = openProtocol(() => { void wire?.close() })
+    const lines = wire = new LineTransport(process.stdin, output, config.execution.drain_ms)
+    const handle = serveStdio(() => host.createServer({ tracked: true }), {
+      transport: lines,
+      onerror: error => { log.debug({ error: messageOf(error) }, 'a message could not be served') }
+    })
+    scope.defer(() => handle.close())
+    const ended = new Promise<void>(resolve => {
+      const closed = lines.onclose
+      lines.onclose = () => {
+        closed?.()
+        resolve()
+      }
+    })
+    // Told to stop, it waits for nothing: the client does not either, and ends it by force soon.
+    return { ended, quiesce: () => handle.close() }
+  }
+})

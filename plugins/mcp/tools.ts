@@ -1,0 +1,86 @@
+import { ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool } from '@modelcontextprotocol/server'
+import type { TObject } from 'typebox'
+import { cut, didYouMean, execute, outputUri, SkilletError, type AgentTool, type Call, type JsonObject } from '../../kernel/index.ts'
+import { contentOf, type DirectTool } from './direct.ts'
+import { failureOf } from './failures.ts'
+import { callOf } from './call.ts'
+import type { Host } from './host.ts'
+
+/** Clients refuse a `/` in the names that are listed; this prefix is taken all the same. */
+const fullName = 'skillet/'
+
+/** The most that a tool of its own answers with, in characters: clients refuse results over 25,000 tokens. */
+const outputMax = 20_000
+
+/** Serves the tools: what operations are to agents, and those that the configuration exposes. */
+export function addTools ({ server }: McpServer, host: Host, running: (change: 1 | -1) => void): void {
+  const agents = new Map(host.gateway.operations.flatMap(({ agent }) => agent === undefined ? [] : [[agent.name, agent] as const]))
+  server.setRequestHandler('tools/list', async (_request, ctx) => {
+    const direct = await host.direct.of(callOf(ctx))
+    return { tools: [...[...agents.values()].map(described), ...[...direct.values()].map(({ definition }) => definition)] }
+  })
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: given = {} } }, ctx) => {
+    const bare = name.startsWith(fullName) ? name.slice(fullName.length) : name
+    const agent = agents.get(bare)
+    const call = callOf(ctx)
+    const direct = agent === undefined ? await host.direct.of(call) : new Map<string, DirectTool>()
+    const one = direct.get(name)
+    if (agent === undefined && one === undefined) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${didYouMean(bare, [...agents.keys(), ...direct.keys()])}`)
+    }
+    running(1)
+    const report = host.reports.begin(ctx, name)
+    const told: Call = { ...call, accepted: id => { report.follow(id) } }
+    try {
+      if (agent !== undefined) return answerOf(await host.gateway.invoke(agent, given, told), links(server.getNegotiatedProtocolVersion()))
+      if (one !== undefined) return await callDirect(one, given, told, host)
+      throw new Error('unreachable')
+    } catch (error) {
+      return await failureOf(SkilletError.from(error), agent, call, host)
+    } finally {
+      report.end()
+      running(-1)
+    }
+  })
+}
+
+function described ({ name, title, description, input, output, effect }: AgentTool): Tool {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: schemaOf(input),
+    outputSchema: schemaOf(output),
+    annotations: effect === 'read' ? { readOnlyHint: true, openWorldHint: false } : { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
+  }
+}
+
+/** A schema as a caller sees it: what has a default need not be given. */
+function schemaOf ({ type, properties, required, additionalProperties }: TObject & { additionalProperties?: unknown }): Tool['inputSchema'] {
+  const needed = [...required].filter(name => !('default' in (properties[name] ?? {})))
+  return JSON.parse(JSON.stringify({ type, properties, ...(needed.length > 0 && { required: needed }), additionalProperties })) as Tool['inputSchema'] // plain, without what TypeBox keeps in it
+}
+
+/** Revisions before this one have no links in results, and their clients refuse what they don't know. */
+function links (version: string | undefined): boolean {
+  return version !== undefined && version >= '2025-06-18'
+}
+
+function answerOf (output: JsonObject, withLinks: boolean): CallToolResult {
+  const { execution_id, note } = output
+  const content: CallToolResult['content'] = [{ type: 'text', text: JSON.stringify(output) }]
+  if (withLinks && typeof execution_id === 'string' && note !== undefined) content.push(linkTo(execution_id))
+  return { content, structuredContent: output }
+}
+
+function linkTo (execution_id: string): CallToolResult['content'][number] {
+  return { type: 'resource_link', uri: outputUri(execution_id), name: 'Whole output', description: 'Parts: add ?offset=N&length=N, in characters', mimeType: 'text/plain' }
+}
+
+async function callDirect ({ skill_name, tool_name }: DirectTool, parameters: JsonObject, call: Call, host: Host): Promise<CallToolResult> {
+  const { execution_id, output } = await host.gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
+  const content = contentOf(output)
+  if (content !== undefined) return { content }
+  const text = cut(output, outputMax, 'head')
+  return { content: [{ type: 'text', text: text === output ? text : `${text}\nwhole output: ${outputUri(execution_id)}` }] }
+}
