@@ -21,7 +21,7 @@ export const health = operation({
   errors: [],
   example: {
     input: {},
-    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [], warnings: [] }
+    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], search: { mode: 'hybrid', model: 'ready', indexed: 75, total: 75 }, quarantined: [], warnings: [] }
   },
   handler ({ catalog: { quarantined, warnings }, plugins, search, uptime_seconds, version: { version } }) {
     const states = plugins()
