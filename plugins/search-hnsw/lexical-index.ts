@@ -51,8 +51,8 @@ interface Postings { tools: number[], counts: number[] }
 
 /**
  * An index of tools over the words written about them: BM25 over fields (a word's occurrences in all fields are weighed
- * and added before they saturate). Never changed once it is made. A score is a sum over arrays of numbers, in tenths of
- * a millisecond for 10,000 tools, where MiniSearch took ten: the main thread answers all else.
+ * and added before they saturate). Never changed once it is made. Scores are sums over arrays of numbers: for 10,000 tools
+ * they take a millisecond of the main thread, which answers all else.
  */
 export class LexicalIndex {
   readonly tools: readonly Findable[]
