@@ -20,7 +20,9 @@ function sources (folder: string): string[] {
 function importsOf (file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8')
   const found: Import[] = []
-  for (const [, type, specifier = ''] of text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm)) found.push({ file, specifier, typeOnly: type !== undefined, dynamic: false })
+  // Texts of files that are written for others may begin lines with imports, too.
+  const code = text.replaceAll(/`(?:\\.|[^`\\])*`/g, '``')
+  for (const [, type, specifier = ''] of code.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm)) found.push({ file, specifier, typeOnly: type !== undefined, dynamic: false })
   for (const [, specifier = ''] of text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)) found.push({ file, specifier, typeOnly: false, dynamic: true })
   return found
 }
