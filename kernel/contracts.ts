@@ -142,7 +142,7 @@ export interface Search {
   /** Replaces what can be found; skills that did not change since the last call are the same objects. Resolves when that can be found by some method; better ones may follow. */
   index (skills: readonly SkillDefinition[]): Promise<void>
   search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer>
-  /** How far it is. Synchronous and cheap. */
+  /** How far it is. Synchronous and cheap; the same object until it changes. */
   state? (): SearchState
 }
 

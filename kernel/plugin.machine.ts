@@ -1,4 +1,4 @@
-import { setup } from 'xstate'
+import { assign, setup } from 'xstate'
 
 /** What can happen to a supervised plugin. `degrade` and `recover` come from the plugin itself. */
 export type PluginEvent =
@@ -9,7 +9,7 @@ export type PluginEvent =
 export const pluginMachine = setup({
   types: { events: {} as PluginEvent, context: {} as { reason: string | undefined } },
   actions: {
-    remember: ({ context, event }) => { context.reason = 'reason' in event ? event.reason : undefined }
+    remember: assign({ reason: ({ event }) => 'reason' in event ? event.reason : undefined })
   }
 }).createMachine({
   id: 'plugin',

@@ -1,7 +1,7 @@
 import type { Plot } from './plot.ts'
 
 /** What a number is. `×` is a ratio of two things measured in one run. */
-export type Unit = '×' | 'ms' | 'µs' | 'MB'
+export type Unit = '×' | 'ms' | 'µs' | 'MB' | 'of 1'
 
 /** What must hold of a row's median. */
 export type Goal = { at_least: number } | { at_most: number }

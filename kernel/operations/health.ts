@@ -21,14 +21,15 @@ export const health = operation({
   errors: [],
   example: {
     input: {},
-    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], quarantined: [], warnings: [] }
+    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], search: { mode: 'hybrid', model: 'ready', indexed: 75, total: 75 }, quarantined: [], warnings: [] }
   },
   handler ({ catalog: { quarantined, warnings }, plugins, search, uptime_seconds, version: { version } }) {
     const states = plugins()
     const now = uptime_seconds()
+    const found = search.state?.()
     let answer = answers.get(states)
-    if (answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings || answer.output.version !== version) {
-      answer = { uptime_seconds: now, of: quarantined, warnings, output: outputOf(states, quarantined, warnings, version, now, search.state?.()) }
+    if (answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings || answer.found !== found || answer.output.version !== version) {
+      answer = { uptime_seconds: now, of: quarantined, warnings, found, output: outputOf(states, quarantined, warnings, version, now, found) }
       answers.set(states, answer)
     }
     return answer.output
@@ -38,7 +39,7 @@ export const health = operation({
 type Output = ReturnType<typeof outputOf>
 
 /** The answers of this second, by the states they tell: asked often, they are made once. */
-const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], output: Output }>()
+const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], found: SearchState | undefined, output: Output }>()
 
 function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], version: string, uptime_seconds: number, search: SearchState | undefined) {
   const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')

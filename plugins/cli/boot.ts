@@ -39,8 +39,8 @@ export interface Needs {
 
 /** For commands that look at skills. */
 export const quick: Needs = { skills: true, search: false, history: false, executors: false, transports: false }
-/** For commands that search skills. */
-export const searching: Needs = { ...quick, search: true }
+/** For commands that search skills. The storage keeps what is embedded. */
+export const searching: Needs = { ...quick, search: true, history: true }
 /** For commands that look at the history. */
 export const looking: Needs = { skills: false, search: false, history: true, executors: false, transports: false }
 /** For commands that run tools. */

@@ -224,7 +224,7 @@ export class Embedder {
   }
 
   #giveUpWaiting (): void {
-    for (const id of [...this.#waiting.keys()]) this.#settle(id, undefined)
+    for (const id of this.#waiting.keys()) this.#settle(id, undefined)
   }
 
   /** Answers a query that waited for too long; the first of them begins to watch the thread. */

@@ -29,10 +29,11 @@ export class HybridSearch implements Search {
   #asked = 0
   #serving = 0
   #current: Findables | undefined
-  #mode = 'lexical'
+  #state: SearchState
 
   constructor (embedder: Embedder | undefined) {
     this.#embedder = embedder
+    this.#state = { mode: 'lexical', model: embedder === undefined ? 'none' : 'idle', indexed: 0, total: 0 }
   }
 
   async index (skills: readonly SkillDefinition[]): Promise<void> {
@@ -47,19 +48,16 @@ export class HybridSearch implements Search {
   }
 
   state (): SearchState {
-    return {
-      mode: this.#mode,
-      model: this.#embedder?.state ?? 'none',
-      indexed: this.#embedder?.indexed ?? 0,
-      total: this.#current?.texts.length ?? 0
-    }
+    return this.#state
   }
 
   /** The embedder, or what can be found, is not what it was. */
   changed (): void {
-    const { state, indexed } = this.state().model === 'none' ? { state: 'failed', indexed: 0 } : { state: this.#embedder?.state, indexed: this.#embedder?.indexed ?? 0 }
+    const model = this.#embedder?.state ?? 'none'
+    const indexed = this.#embedder?.indexed ?? 0
     const total = this.#current?.texts.length ?? 0
-    this.#mode = state === 'ready' || (state === 'indexing' && this.#mode === 'hybrid' && indexed >= total * embeddedShare) ? 'hybrid' : 'lexical'
+    const hybrid = model === 'ready' || (model === 'indexing' && this.#state.mode === 'hybrid' && indexed >= total * embeddedShare)
+    this.#state = Object.freeze({ mode: hybrid ? 'hybrid' : 'lexical', model, indexed, total })
     this.#answers.clear()
   }
 
@@ -77,7 +75,7 @@ export class HybridSearch implements Search {
     if (current === undefined) return { mode: 'lexical', results: [] }
     const answer = await this.#answer(query, options, current.lexical, signal)
     // What was found by words while the model is busy with others is not what will be found the next time.
-    if (current === this.#current && answer.mode === this.#mode) this.#answers.set(key, answer)
+    if (current === this.#current && answer.mode === this.#state.mode) this.#answers.set(key, answer)
     return answer
   }
 
@@ -96,7 +94,7 @@ export class HybridSearch implements Search {
   }
 
   async #findByMeaning (query: string, nearest: number, also: Uint32Array, among: Uint32Array | undefined, signal: AbortSignal): Promise<Found | undefined> {
-    if (this.#embedder === undefined || this.#mode !== 'hybrid' || !/[\p{L}\p{N}]/u.test(query)) return undefined
+    if (this.#embedder === undefined || this.#state.mode !== 'hybrid' || !/[\p{L}\p{N}]/u.test(query)) return undefined
     const found = await this.#embedder.find({ text: readable(query), nearest, also, ...(among !== undefined && { among }) }, signal)
     return found === undefined || found.deviation === 0 ? undefined : found
   }
@@ -125,9 +123,12 @@ function allowedBy ({ skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, {
 
 /** The tools with the highest scores by words, of those that have any. */
 function best ({ scores }: Match, wanted: number, among: Uint32Array | undefined): Uint32Array {
+  const of = among === undefined ? scores : Float32Array.from(among, tool => scores[tool] ?? 0)
+  // Numbers alone are sorted fast; then only the few are put in order that are to be kept.
+  const least = Math.max(Number.MIN_VALUE, of.length > wanted ? of.toSorted()[of.length - wanted] ?? 0 : 0)
   const matching: number[] = []
-  for (const tool of among ?? scores.keys()) if ((scores[tool] ?? 0) > 0) matching.push(tool)
-  if (matching.length > wanted) matching.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+  for (let i = 0; i < of.length; i++) if ((of[i] ?? 0) >= least) matching.push(among?.[i] ?? i)
+  matching.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
   return Uint32Array.from(matching.slice(0, wanted))
 }
 

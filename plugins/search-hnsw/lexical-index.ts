@@ -1,5 +1,5 @@
 import type { SkillDefinition } from '../../kernel/index.ts'
-import { isNear, termsOf, wordsOf } from './words.ts'
+import { isNear, plain, termsOf, wordsOf } from './words.ts'
 
 /** A tool that can be found. */
 export interface Findable {
@@ -43,29 +43,32 @@ const fieldCharactersMax = 4_000
 /** How long work goes on between two turns of the event loop, in milliseconds. */
 const slice_ms = 5
 
+/** A tool's name: its words, and as `plain` writes it, alone and behind its skill's. */
+interface Name { words: readonly string[], alone: string, whole: string }
+
 /** In which tools a word stands, and what it counts there, within 0..1. */
 interface Postings { tools: number[], counts: number[] }
 
 /**
  * An index of tools over the words written about them: BM25 over fields (a word's occurrences in all fields are weighed
- * and added before they saturate). Never changed once it is made. A score is a sum over arrays of numbers, in tenths of
- * a millisecond for 10,000 tools, where MiniSearch took ten: the main thread answers all else.
+ * and added before they saturate). Never changed once it is made. Scores are sums over arrays of numbers: for 10,000 tools
+ * they take a millisecond of the main thread, which answers all else.
  */
 export class LexicalIndex {
   readonly tools: readonly Findable[]
   readonly #postings: ReadonlyMap<string, Postings>
-  /** By length, for what is mistyped. */
-  readonly #byLength = new Map<number, string[]>()
-  /** The words of each tool's name. */
-  readonly #names: readonly (readonly string[])[]
+  /** By their first character, which is seldom mistyped. */
+  readonly #byFirst = new Map<string, string[]>()
+  readonly #names: readonly Name[]
 
-  private constructor (tools: readonly Findable[], postings: ReadonlyMap<string, Postings>, names: readonly (readonly string[])[]) {
+  private constructor (tools: readonly Findable[], postings: ReadonlyMap<string, Postings>, names: readonly Name[]) {
     this.tools = tools
     this.#postings = postings
     this.#names = names
     for (const term of postings.keys()) {
-      const same = this.#byLength.get(term.length)
-      if (same === undefined) this.#byLength.set(term.length, [term])
+      const first = term.charAt(0)
+      const same = this.#byFirst.get(first)
+      if (same === undefined) this.#byFirst.set(first, [term])
       else same.push(term)
     }
   }
@@ -74,6 +77,7 @@ export class LexicalIndex {
   static async of (skills: readonly SkillDefinition[]): Promise<LexicalIndex> {
     const pause = pauses()
     const tools: Findable[] = []
+    const names: Name[] = []
     const documents: Record<Field, readonly string[]>[] = []
     const lengths: Record<Field, number> = { tool: 0, skill: 0, parameters: 0, description: 0, about: 0 }
     for (const skill of skills) {
@@ -87,6 +91,7 @@ export class LexicalIndex {
         }
         for (const field of fields) lengths[field] += document[field].length
         tools.push({ skill_name: skill.name, tool_name: tool.name, description: tool.description, runtime: skill.runtime })
+        names.push({ words: [...new Set(wordsOf(tool.name, true).flatMap(({ parts }) => parts))], alone: plain(tool.name), whole: plain(`${skill.name}${tool.name}`) })
         documents.push(document)
         await pause()
       }
@@ -101,7 +106,7 @@ export class LexicalIndex {
       }
       await pause()
     }
-    return new LexicalIndex(tools, postings, tools.map(({ tool_name }) => [...new Set(wordsOf(tool_name, true).flatMap(({ parts }) => parts))]))
+    return new LexicalIndex(tools, postings, names)
   }
 
   /** Scores all tools by the words of a query. */
@@ -119,7 +124,8 @@ export class LexicalIndex {
     }
     let sum = 0
     let squares = 0
-    for (const score of scores) {
+    for (let i = 0; i < scores.length; i++) { // five times as fast as for…of
+      const score = scores[i] ?? 0
       sum += score
       squares += score * score
     }
@@ -131,12 +137,18 @@ export class LexicalIndex {
   nameShare (tool: number, terms: ReadonlySet<string>): number {
     let all = 0
     let got = 0
-    for (const term of this.#names[tool] ?? []) {
+    for (const term of this.#names[tool]?.words ?? []) {
       const weight = this.#weightOf(term)
       all += weight
       if (terms.has(term)) got += weight
     }
     return all === 0 ? 0 : got / all
+  }
+
+  /** Whether a query, as `plain` writes it, is a tool's name, alone or behind its skill's. */
+  isNamed (tool: number, query: string): boolean {
+    const name = this.#names[tool]
+    return query !== '' && (query === name?.alone || query === name?.whole)
   }
 
   /** How much a word tells: more, the fewer tools have it. One that no tool has weighs like one of middling rarity. */
@@ -160,13 +172,10 @@ export class LexicalIndex {
   #nearTo (term: string): [string, number][] {
     const found: [string, number][] = []
     if (term.length < 3) return found
-    for (const [length, same] of this.#byLength) {
-      if (length < term.length - 1) continue
-      for (const other of same) {
-        if (length > term.length && other.startsWith(term)) found.push([other, nearly.beginning])
-        else if (term.length > 4 && length <= term.length + 1 && isNear(term, other)) found.push([other, nearly.mistyped])
-        if (found.length === nearMax) return found
-      }
+    for (const other of this.#byFirst.get(term.charAt(0)) ?? []) {
+      if (other.length > term.length && other.startsWith(term)) found.push([other, nearly.beginning])
+      else if (term.length > 4 && isNear(term, other)) found.push([other, nearly.mistyped])
+      if (found.length === nearMax) return found
     }
     return found
   }

@@ -1,5 +1,6 @@
-import type { Findable, LexicalIndex, Match } from './lexical-index.ts'
+import type { LexicalIndex, Match } from './lexical-index.ts'
 import type { Found } from './protocol.ts'
+import { plain } from './words.ts'
 
 /**
  * What puts tools in order: how far a query's cosine and its BM25 score stand above those of all tools, in deviations,
@@ -36,7 +37,7 @@ export function rank (candidates: Iterable<number>, query: string, index: Lexica
     const meaning = found === undefined ? 0 : cosine === undefined ? unembedded * words : (cosine - found.mean) / found.deviation
     return {
       tool,
-      exact: isNamed(name, index.tools[tool]),
+      exact: index.isNamed(tool, name),
       order: (found === undefined ? words : order.cosine * meaning + order.words * words) + order.name * named,
       likely: logistic(cosine === undefined ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named : scale.base + scale.cosine * cosine + scale.words * share)
     }
@@ -62,15 +63,4 @@ function falling (numbers: readonly number[]): number[] {
 
 function logistic (x: number): number {
   return 1 / (1 + Math.exp(-x))
-}
-
-/** Whether a query is a tool's name, alone or behind its skill's, however it is written. */
-function isNamed (query: string, tool: Findable | undefined): boolean {
-  if (query === '' || tool === undefined) return false
-  const name = plain(tool.tool_name)
-  return query === name || query === plain(tool.skill_name) + name
-}
-
-function plain (name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '')
 }

@@ -24,17 +24,17 @@ const tell = ({ progress }: Vectors): void => { post({ type: 'progress', generat
 const queries = new Map<number, QueryMessage>()
 let wake: () => void = () => {}
 let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
-let index: Of<'index'> | undefined
+/** What it is asked to do next, beside the queries. */
+const asked: { index?: Of<'index'> | undefined, end: boolean } = { end: false }
 let generation = 0
-let ending = false
 port.on('message', (message: ToThread) => {
   switch (message.type) {
-    case 'index': index = message; break
+    case 'index': asked.index = message; break
     case 'query': queries.set(message.id, message); break
     case 'forget': queries.delete(message.id); break
     case 'cached': cached(message.values); break
     case 'end':
-      ending = true
+      asked.end = true
       cached([])
       break
   }
@@ -62,12 +62,13 @@ async function graphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }> {
 
 async function serve (model: Model, vectors: Vectors): Promise<void> {
   let work = build(model, vectors)
-  while (!ending) {
+  while (!asked.end) {
+    const { index } = asked
     if (index !== undefined) {
       // Messages come in order: the queries behind this one are about these tools.
       vectors.replace(index.texts)
       generation = index.generation
-      index = undefined
+      asked.index = undefined
       work = build(model, vectors)
     }
     const [query] = queries.values()
@@ -75,7 +76,7 @@ async function serve (model: Model, vectors: Vectors): Promise<void> {
       queries.delete(query.id)
       await answer(query, model, vectors)
     } else if ((await work.next()).done === true) {
-      if (queries.size === 0 && index === undefined && !ending) await new Promise<void>(resolve => { wake = resolve })
+      if (queries.size === 0 && asked.index === undefined && !asked.end) await new Promise<void>(resolve => { wake = resolve })
       continue
     }
     await new Promise(resolve => { setImmediate(resolve) }) // lets messages in

@@ -50,13 +50,19 @@ export function stem (word: string): string {
 export function isNear (a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   let start = 0
-  while (start < a.length && a[start] === b[start]) start++
+  while (start < a.length && a.charCodeAt(start) === b.charCodeAt(start)) start++
   let end = 0
-  while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end++
+  const rest = Math.min(a.length, b.length) - start
+  while (end < rest && a.charCodeAt(a.length - 1 - end) === b.charCodeAt(b.length - 1 - end)) end++
   return Math.max(a.length, b.length) - start - end <= 1
 }
 
 /** An identifier as words with spaces between: `getHTTPStatus_code` → `get HTTP Status code`. */
 export function inWords (name: string): string {
   return name.replace(/([\p{Ll}\p{N}])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$1$2 ').replace(/[_\-.]+/g, ' ').trim()
+}
+
+/** A name or query without all that people write names with in different ways. */
+export function plain (name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '')
 }

@@ -34,7 +34,8 @@ export class LmdbCache implements Cache {
         cache.putSync(key, value)
         cacheOrder.putSync(++last, key)
       }
-      for (const { key: number, value: key } of [...cacheOrder.getRange({ limit: entries.length })]) {
+      const oldest = Array.from(cacheOrder.getRange({ limit: entries.length })) // read before anything is removed
+      for (const { key: number, value: key } of oldest) {
         if (number > last - this.#entriesMax) break
         cache.removeSync(key)
         cacheOrder.removeSync(number)

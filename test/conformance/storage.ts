@@ -1,5 +1,5 @@
 import t from 'tap'
-import { filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type Owner, type Storage } from '../../kernel/index.ts'
+import { cacheLimits, filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type Owner, type Storage } from '../../kernel/index.ts'
 import { makeStored } from '../support/executions.ts'
 import type { Opened } from '../support/open-plugin.ts'
 import { testStorageModel } from './storage-model.ts'
@@ -27,6 +27,7 @@ export function testStorage (name: string, open: OpenStorage): void {
   testUnfinished(define)
   testRoles(define)
   testLimits(define)
+  testCache(define)
   testStorageModel(name, open)
 }
 
@@ -304,5 +305,37 @@ function testLimits (define: Define): void {
     await storage.commit()
     storage.save(makeStored())
     t.equal((await storage.list(firstPage)).total, 50_002)
+  })
+}
+
+function testCache (define: Define): void {
+  const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
+
+  define('the cache gives what was written first, by key, and nothing for other keys', async (t, { cache }) => {
+    await cache.write([['a', bytes(1, 2)], ['b', bytes()], ['a', bytes(9)]])
+    await cache.write([['b', bytes(9)], ['c', bytes(3)]])
+    const [b, none, a, c] = await cache.read(['b', 'd', 'a', 'c'])
+    t.strictSame([b, none, a, c].map(value => value && [...value]), [[], undefined, [1, 2], [3]])
+    a?.fill(7)
+    t.strictSame([...(await cache.read(['a']))[0] ?? []], [1, 2], 'what is given is a copy')
+    t.equal(a?.buffer.byteLength, 2, 'of its own memory')
+    t.strictSame(await cache.read(['', 'x'.repeat(cacheLimits.key_characters + 1)]), [undefined, undefined])
+  })
+
+  define('the cache refuses what is too large, whole', async (t, { cache }) => {
+    for (const bad of [['', bytes()], ['x'.repeat(cacheLimits.key_characters + 1), bytes()], ['b', new Uint8Array(cacheLimits.value_bytes + 1)]] as const) {
+      await t.rejects(cache.write([['a', bytes(1)], bad]))
+    }
+    await t.rejects(cache.write(Array.from({ length: cacheLimits.keys + 1 }, (_, i) => [`k${i}`, bytes()] as const)))
+    await t.rejects(cache.read(Array.from({ length: cacheLimits.keys + 1 }, String)))
+    t.strictSame(await cache.read(['a', 'k0']), [undefined, undefined])
+  })
+
+  define('the cache is bounded, and forgets the oldest first', async (t, { cache }) => {
+    const { entries, keys } = cacheLimits
+    for (let from = 0; from < entries + 2 * keys; from += keys) await cache.write(Array.from({ length: keys }, (_, i) => [`key ${from + i}`, bytes(1)] as const))
+    const written = Math.ceil((entries + 2 * keys) / keys) * keys
+    const there = async (number: number): Promise<boolean> => (await cache.read([`key ${number}`]))[0] !== undefined
+    t.strictSame(await Promise.all([there(0), there(written - entries - 1), there(written - entries), there(written - 1)]), [false, false, true, true])
   })
 }

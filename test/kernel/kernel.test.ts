@@ -63,6 +63,7 @@ t.test('a plugin tells that it is not well, and that it is again, and the bus ca
   t.equal(await statusOf(), 'healthy')
   tell?.degrade('the disk is full')
   t.equal(await statusOf(), 'degraded')
+  t.same(kernel.plugins().filter(({ reason }) => reason !== undefined).map(({ name }) => name), ['moody'], 'the reason is its own')
   tell?.recover()
   t.equal(await statusOf(), 'healthy')
   t.same(heard, [{ name: 'moody', state: 'degraded', reason: 'the disk is full' }, { name: 'moody', state: 'ready' }])

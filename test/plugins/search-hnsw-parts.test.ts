@@ -66,7 +66,7 @@ t.test('vectors: what is found is what comparing with all finds, whatever came a
     let made = 0
     for (const [i, step] of steps.entries()) {
       vectors.replace(step.map(String))
-      for (const text of [...vectors.waiting]) {
+      for (const text of vectors.waiting) {
         vectors.add(text, vectorOf(Number(text)))
         made++
       }
@@ -98,7 +98,7 @@ t.test('through the graph nearly all of the nearest are found, through growth, r
   const fill = (some: readonly string[]): void => {
     for (const vectors of [graphed, compared]) {
       vectors.replace(some)
-      for (const text of [...vectors.waiting]) vectors.add(text, all.get(text) ?? new Float32Array(0))
+      for (const text of vectors.waiting) vectors.add(text, all.get(text) ?? new Float32Array(0))
       while (vectors.grow());
     }
   }
