@@ -42,7 +42,13 @@ function narrow (services: Services, key: string, allows: Allows): Services {
   return Object.freeze({
     ...services,
     catalog: own,
-    search: { search: (query, options, signal) => search.search(query, { ...options, allows }, signal) },
+    search: {
+      // Filtered again: what a key may see does not hang on a plugin's care.
+      async search (query, options, signal) {
+        const { mode, results } = await search.search(query, { ...options, allows }, signal)
+        return { mode, results: results.filter(({ skill_name, tool_name }) => allows(skill_name, tool_name)) }
+      }
+    },
     storage: { get, list: query => storage.list({ ...query, allows }) },
     executions: {
       run: (job, signal, accepted) => executions.run(job, signal, accepted),

@@ -29,8 +29,10 @@ export async function bootKernel (tools: Tools, sourceOf?: (source: { skills: Sk
     })
   })
   const inline = inlineExecutor({ tools: Object.fromEntries(skills.flatMap(skill => skill.tools.map(tool => [`${skill.name}:${tool.name}`, () => 'done']))) })
+  // Skills are followed only where somebody may still ask.
+  const door = definePlugin({ name: 'door', slot: 'transport', setup: () => ({}) })
   const kernel = await createKernel({
-    config: completeConfig({}), log: silentLogger, version: { version: '0', commit: '', build_date: '' }, data_dir, plugins: [storage, exactSearch, inline, source]
+    config: completeConfig({}), log: silentLogger, version: { version: '0', commit: '', build_date: '' }, data_dir, plugins: [storage, exactSearch, inline, source, door]
   }, new AbortController().signal)
   return {
     gateway: kernel.gateway, skillsOf,
