@@ -39,17 +39,17 @@ export default benchmark({
     }
     const bars = [
       { label: `${raw}, 64`, loads: few['raw'] }, { label: 'execute, deferred, 64', loads: few['deferred'] }, { label: 'execute, committed, 64', loads: few['committed'] },
-      { label: 'Fastify, synchronous=NORMAL, 64', loads: few['normal'] }, { label: 'Fastify, synchronous=FULL, 64', loads: few['full'] },
+      { label: 'Fastify + Piscina + SQLite NORMAL, 64', loads: few['normal'] }, { label: 'Fastify + Piscina + SQLite FULL, 64', loads: few['full'] },
       { label: `${raw}, 256`, loads: many['raw'] }, { label: 'execute, deferred, 256', loads: many['deferred'] }, { label: 'execute, committed, 256', loads: many['committed'] }
     ]
     return {
       rows: [
         ...row(few, 64, 'deferred', 'raw', raw, { at_least: 0.55 }),
         ...row(many, 256, 'deferred', 'raw', raw, { at_least: 0.65 }),
-        ...row(few, 64, 'deferred', 'normal', 'Fastify + Piscina + better-sqlite3, synchronous=NORMAL', { at_least: 6 }),
+        ...row(few, 64, 'deferred', 'normal', 'Fastify + Piscina + SQLite NORMAL', { at_least: 6 }),
         ...row(many, 256, 'committed', 'raw', raw, { at_least: 0.55 }),
         ...row(few, 64, 'committed', 'raw', raw, { at_least: 0.35 }),
-        ...row(few, 64, 'committed', 'full', 'Fastify + Piscina + better-sqlite3, synchronous=FULL', { at_least: 25 })
+        ...row(few, 64, 'committed', 'full', 'Fastify + Piscina + SQLite FULL', { at_least: 25 })
       ],
       plots: [{
         kind: 'bars', name: 'execute', title: 'POST /api/execute of a trivial script tool, by connections', unit: 'requests/s',

@@ -13,7 +13,7 @@ const small = 1_000
 
 export default benchmark({
   question: 'Does GET /api/executions?limit=50 cost the same with 1,000,000 executions in the history, on the first page and the deepest?',
-  limit_s: 420,
+  limit_s: 600,
   run: options => withServers(async servers => {
     const { rounds, seconds } = roundsOf(options)
     const large = options.quick ? 50_000 : 1_000_000

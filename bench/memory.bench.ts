@@ -12,7 +12,7 @@ const MB = 1_000_000
 
 export default benchmark({
   question: 'How much memory do all processes together take: idle, with 10,000 idle connections, and over 1,000,000 executions?',
-  limit_s: 420,
+  limit_s: 600,
   run: options => withServers(async servers => {
     const first = await servers.skillet(['--storage-durability', 'deferred'])
     await settled()

@@ -71,7 +71,7 @@ async function runOne (name: string, { question, limit_s }: Benchmark): Promise<
   const end = (): void => { if (child.pid !== undefined) try { process.kill(-child.pid, 'SIGKILL') } catch { /* gone already */ } }
   const interrupted = (): void => {
     end()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     process.exit(130)
   }
   process.on('SIGINT', interrupted).on('SIGTERM', interrupted)

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { IsObject, type TObject } from 'typebox'
 import { coerceText } from './coerce.ts'
+import { checkGiven } from './check-given.ts'
 import { Config } from './config.ts'
 import { readEnvFile } from './env-file.ts'
 import { messageOf } from './errors.ts'
@@ -11,7 +12,6 @@ import { isAbsent } from './file.ts'
 import { isObject } from './json.ts'
 import { didYouMean } from './nearest.ts'
 import type { JsonObject } from './schemas.ts'
-import { compileCheck } from './validation.ts'
 
 /** A scalar or list setting: where it stands, and what it is called elsewhere. */
 export interface Setting {
@@ -138,11 +138,8 @@ export function completeConfig (values: JsonObject): Config {
   return freeze(checked(structuredClone(values), undefined))
 }
 
-let check: ReturnType<typeof compileCheck> | undefined
-
 function checked (values: JsonObject, path: string | undefined): Config {
-  check ??= compileCheck(Config, '', { checked: true })
-  const wrong = check(values)
+  const wrong = checkGiven(Config, values)
   if (wrong !== undefined) throw new Error(`configuration${path === undefined ? '' : ` ${path}`}: ${wrong.replaceAll('/', '.').replace(/^body /, '')}`)
   const config = values as Config // the check above is what makes it so
   if (config.execution.timeout_ms > config.execution.timeout_ms_max) {

@@ -1,13 +1,14 @@
 import type { AnyPlugin, ExamineContext, Finding, Storage } from './contracts.ts'
 import { messageOf } from './errors.ts'
 import { isAlive } from './owner.ts'
-import type { PluginStatus, QuarantinedSkill } from './schemas.ts'
+import type { PluginStatus, QuarantinedSkill, SkillWarning } from './schemas.ts'
 import { within } from './within.ts'
 
 /** What is known without asking a plugin. */
 export interface Known {
   plugins: readonly PluginStatus[]
   quarantined: readonly QuarantinedSkill[]
+  warnings: readonly SkillWarning[]
   storage: Pick<Storage, 'holder'>
 }
 
@@ -24,6 +25,7 @@ const examine_ms = 5_000
 export async function examine (known: Known, plugins: readonly AnyPlugin[], context: ExamineContext): Promise<Finding[]> {
   const own: Finding[] = [
     ...known.quarantined.map(({ name, path, error }): Finding => ({ level: 'problem', about: `skill ${name}`, text: `${path}: ${error}` })),
+    ...known.warnings.map(({ name, path, warning }): Finding => ({ level: 'note', about: `skill ${name}`, text: `${path}: ${warning}` })),
     ...known.plugins.filter(({ state }) => state === 'degraded' || state === 'failed').map(({ name, state, reason }): Finding =>
       ({ level: 'problem', about: `plugin ${name}`, text: reason === undefined ? state : `${state}: ${reason}` }))
   ]

@@ -1,11 +1,12 @@
-import type { Bus, LogLevel } from './bus.ts'
-import { Canceller, type CancelSignal } from './cancel.ts'
+import type { Bus } from './bus.ts'
+import type { CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
-import type { Executor, Outcome, Storage, StoredExecution, Task, TaskObserver } from './contracts.ts'
+import type { Executor, Outcome, Storage, StoredExecution, Task } from './contracts.ts'
 import { ERRORS, isErrorCode, messageOf, SkilletError, type ErrorCode } from './errors.ts'
 import type { ExecutionEvent } from './execution.machine.ts'
 import { newExecutionId } from './id.ts'
-import { List, type Listed } from './list.ts'
+import { List } from './list.ts'
+import { Live, type Ending, type GivenSecrets, type Job } from './live.ts'
 import type { Logger } from './log.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 import { isAlive, thisProcess } from './owner.ts'
@@ -15,76 +16,6 @@ import type { Secrets } from './secrets.ts'
 import { isoTime } from './time.ts'
 import { isFinal, nextStatus } from './transitions.ts'
 import { within } from './within.ts'
-
-/** A call that was validated and may run. */
-export interface Job {
-  skill: SkillDefinition
-  tool: ToolDefinition
-  parameters: JsonObject
-  timeout_ms: number
-  transport: Execution['transport']
-  /** Name of the key it was called with, or null. */
-  key: string | null
-}
-
-/** Why a run is ended from outside. */
-type Ending = 'cancel' | 'interrupt'
-
-/** An execution that has not ended, in this process; and what its executor tells of it. */
-class Live implements TaskObserver, Listed<Live> {
-  readonly execution: Execution
-  readonly job: Job
-  readonly abort = new Canceller()
-  /** What the skill is given; undefined where it declares nothing. */
-  readonly secrets: GivenSecrets | undefined
-  /** For everything that is kept or sent of it; undefined where there is no secret. */
-  readonly redactor: Redactor | undefined
-  readonly ended: Promise<Execution>
-  /** performance.now() when it was accepted. */
-  readonly accepted_ms = performance.now()
-  ending: Ending = 'cancel'
-  /** performance.now() at its start, once it runs. */
-  began_ms: number | undefined
-  list: object | undefined
-  previous: Live | undefined
-  next: Live | undefined
-  /** Only where somebody listens; and not with secrets: one may lie across two pieces, where no redactor finds it. */
-  output?: (text: string) => void
-  end!: (execution: Execution) => void
-  fault!: (error: unknown) => void
-  readonly #bus: Bus
-  readonly #begin: (live: Live, isolation: Isolation, ago_ms: number) => void
-
-  constructor (execution: Execution, job: Job, secrets: GivenSecrets | undefined, redactor: Redactor | undefined, bus: Bus, begin: (live: Live, isolation: Isolation, ago_ms: number) => void) {
-    this.execution = execution
-    this.job = job
-    this.secrets = secrets
-    this.redactor = redactor
-    this.#bus = bus
-    this.#begin = begin
-    if (redactor === undefined && bus.has('output')) this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
-    this.ended = new Promise((resolve, reject) => { this.end = resolve; this.fault = reject })
-  }
-
-  started (isolation: Isolation, ago_ms = 0): void {
-    this.#begin(this, isolation, ago_ms)
-  }
-
-  progress (done: number, total: number | undefined, message: string | undefined): void {
-    this.#bus.emit('progress', { execution_id: this.execution.id, done, total, message: message === undefined ? undefined : this.clean(message) })
-  }
-
-  log (level: LogLevel, text: string): void {
-    this.#bus.emit('log', { execution_id: this.execution.id, level, text: this.clean(text) })
-  }
-
-  clean (text: string): string {
-    return this.redactor === undefined ? text : this.redactor.text(text)
-  }
-}
-
-/** The secrets of a run's skill, or why it can't have them. */
-interface GivenSecrets { values: Record<string, string>, refusal: string | undefined }
 
 interface Dependencies {
   config: Config
@@ -357,7 +288,9 @@ export class Executions {
     const status = nextStatus(execution.status, { type })
     if (status === execution.status) return false
     execution.status = status
-    const at = isoTime(Date.now() - ago_ms)
+    const then = isoTime(Date.now() - ago_ms)
+    // Told late and rounded, it may seem to have begun before it was there.
+    const at = then < execution.created_at ? execution.created_at : then
     if (isFinal(status)) {
       execution.finished_at = at
       if (live.began_ms !== undefined) execution.duration_ms = Math.round(performance.now() - live.began_ms)

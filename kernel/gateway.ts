@@ -23,6 +23,11 @@ export interface Gateway {
    * @throws SkilletError, always
    */
   invoke<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Promise<Static<O>>
+  /**
+   * As `invoke`, but answers at once where the operation has nothing to wait for.
+   * @throws SkilletError, now or by rejecting
+   */
+  answer<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Static<O> | Promise<Static<O>>
   /** Whether the storage commits, by a real write, and all executors answer: one probe at a time, and at most one a second, however often it is asked. */
   ready (): Promise<boolean>
 }
@@ -41,21 +46,25 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     const answers = executors.map(executor => executor.probe?.())
     if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) throw new Error(`no answer within ${probe_ms.timeout} ms`)
   })
+  const answer: Gateway['answer'] = (operation, input, call) => {
+    const allowed = gate.enter(operation, call.access)
+    const wrong = checkOf(operation.input)(input)
+    if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
+    try {
+      const output = operation.handler(allowed, input as Parameters<typeof operation.handler>[1], call) // the check above is what makes it so
+      return output instanceof Promise ? output.catch((error: unknown) => { throw SkilletError.from(error) }) : output
+    } catch (error) {
+      throw SkilletError.from(error)
+    }
+  }
   return {
     operations,
+    answer,
     ready,
     version: services.version,
     bus,
-    async invoke<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Promise<Static<O>> {
-      const allowed = gate.enter(operation, call.access)
-      const wrong = checkOf(operation.input)(input)
-      if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
-      try {
-        return await operation.handler(allowed, input as Static<I>, call) // the check above is what makes it so
-      } catch (error) {
-        throw SkilletError.from(error)
-      }
-    }
+    // Async, so that it never throws but rejects.
+    invoke: async (operation, input, call) => await answer(operation, input, call)
   }
 }
 

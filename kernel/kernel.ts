@@ -128,7 +128,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
       plugins: plugin_states,
       urls,
       ended: Promise.race(clients),
-      examine: (asked, signal) => examine({ plugins: plugin_states(), quarantined: catalog.quarantined, storage }, asked, { config, data_dir, skills: catalog.skills, signal }),
+      examine: (asked, signal) => examine({ plugins: plugin_states(), quarantined: catalog.quarantined, warnings: catalog.warnings, storage }, asked, { config, data_dir, skills: catalog.skills, signal }),
       stop: () => scope.close()
     }
   } catch (error) {

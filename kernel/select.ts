@@ -7,9 +7,9 @@ export interface Selecting { text: string, grep?: string, jmespath?: string }
 export type Selection = { text: string } | { failure: string }
 
 /** How long a selection may take, and how much memory, in milliseconds and mebibytes. */
-const limits = { time_ms: 10_000, heapMiB: 256 }
+const limits = { time_ms: 10_000, heapMiB: 96 }
 /** The longest selection that is kept, in characters: an expression can make more out of little. */
-export const selectedMax = 4_194_304
+export const selectedMax = 2_097_152
 /** Selections that run at once; others wait. */
 const atOnceMax = 2
 /** Selections that may wait. */

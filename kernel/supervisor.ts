@@ -1,6 +1,6 @@
 import { createActor, type Actor } from 'xstate'
 import type { Bus } from './bus.ts'
-import { compileCheck } from './validation.ts'
+import { checkGiven } from './check-given.ts'
 import type { AnyPlugin, PluginContext, SearchContext, Slots, TransportContext } from './contracts.ts'
 import { messageOf } from './errors.ts'
 import type { Logger } from './log.ts'
@@ -94,7 +94,7 @@ export class Supervisor {
       if (Object.keys(options).length > 0) throw new Error(`[plugin.${name}] has settings, but the plugin takes none`)
       return options
     }
-    const wrong = compileCheck(schema, `plugin.${name}`, { checked: true })(options)
+    const wrong = checkGiven(schema, options, `plugin.${name}`)
     if (wrong !== undefined) throw new Error(wrong)
     return options
   }

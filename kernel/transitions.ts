@@ -1,4 +1,4 @@
-import { createActor, fromTransition, type Actor, type AnyStateMachine, type TransitionActorLogic } from 'xstate'
+import type { AnyStateMachine } from 'xstate'
 import { executionMachine, type ExecutionEvent } from './execution.machine.ts'
 import { EXECUTION_STATUSES, type ExecutionStatus } from './schemas.ts'
 
@@ -52,19 +52,4 @@ export function nextStatus (status: ExecutionStatus, event: ExecutionEvent): Exe
 /** Whether a state is one that nothing leaves. */
 export function isFinal (status: ExecutionStatus): boolean {
   return executionTransitions.get(status)?.size === 0
-}
-
-export type ExecutionActor = Actor<TransitionActorLogic<ExecutionStatus, ExecutionEvent, undefined>>
-
-const logicFrom = Object.fromEntries(EXECUTION_STATUSES.map(status =>
-  [status, fromTransition<ExecutionStatus, ExecutionEvent, never, undefined>(nextStatus, status)]))
-
-/**
- * The actor of one execution, started, in a given state (`queued` for a new one). A transition actor stays
- * active in a final state: whoever created it stops it.
- */
-export function createExecutionActor (status: ExecutionStatus = 'queued'): ExecutionActor {
-  const logic = logicFrom[status]
-  if (logic === undefined) throw new Error(`no such state: ${status}`)
-  return createActor(logic).start()
 }

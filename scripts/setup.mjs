@@ -81,7 +81,7 @@ function buildKey () {
 function list (path) {
   if (!existsSync(path)) return []
   if (!statSync(path).isDirectory()) return [path]
-  return readdirSync(path).sort().flatMap(name => list(join(path, name)))
+  return readdirSync(path).sort().filter(name => name !== 'node_modules').flatMap(name => list(join(path, name)))
 }
 
 function hash (parts) {

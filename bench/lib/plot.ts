@@ -16,10 +16,10 @@ export type Plot =
     mark?: { label: string, value: number } }
   | { kind: 'lines', name: string, title: string, x: string, y: string, series: { label: string, points: [number, number][] }[] }
 
-const width = 900
-const labelWidth = 470
+const width = 1000
+const labelWidth = 560
 /** Of a label, so many characters fit. */
-const labelMax = 68
+const labelMax = 86
 const barHeight = 22
 const step = 32
 const top = 44
@@ -32,7 +32,7 @@ export function svgOf (plot: Plot): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title description">
 <title id="title">${escaped(plot.title)}</title>
 <desc id="description">${escaped(told)}</desc>
-<style>text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-weight:600;font-size:15px}.axis{stroke:#6e7781;fill:none}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.axis{stroke:#9198a1}}</style>
+<style>text{font:12.5px system-ui,sans-serif;fill:#1f2328}.title{font-weight:600;font-size:15px}.axis{stroke:#6e7781;fill:none}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.axis{stroke:#9198a1}}</style>
 <text class="title" x="8" y="24">${escaped(plot.title)}</text>
 ${body.join('\n')}
 </svg>

@@ -1,9 +1,9 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
-import type { Finding, SkillDefinition } from '../../kernel/index.ts'
+import { howToInstall, type Finding, type SkillDefinition } from '../../kernel/index.ts'
 import { programOf } from './executor.ts'
 
-/** What native skills lack here: commands that are not there, by command, with the tools that need it. And what is not enforced. */
+/** What native skills lack here: commands that are not there, by command, with the tools that need it. */
 export async function examine (skills: readonly SkillDefinition[], path = process.env['PATH'] ?? ''): Promise<Finding[]> {
   const native = skills.filter(({ runtime }) => runtime === 'native')
   const users = new Map<string, string[]>()
@@ -20,7 +20,10 @@ export async function examine (skills: readonly SkillDefinition[], path = proces
   let found = 0
   for (const [program, tools] of users) {
     if (await isThere(program, path)) found++
-    else findings.push({ level: 'problem', about: `command ${program}`, text: `it was not found; needed by ${few(tools)}` })
+    else {
+      const remedy = howToInstall(program)
+      findings.push({ level: 'problem', about: `command ${program}`, text: `it was not found; needed by ${few(tools)}`, ...(remedy !== undefined && { remedy }) })
+    }
   }
   if (found > 0) findings.unshift({ level: 'ok', about: 'commands', text: `${found} of ${users.size} that native tools start are there` })
   return findings

@@ -28,7 +28,6 @@ export class HelperProcess {
   readonly #runs = new Map<number, { listener: Listener, pid: number | undefined }>()
   readonly #stderr = new Tail(4096)
   #lastId = 0
-  #spoke = false
   #closing = false
   #usable = true
 
@@ -67,11 +66,6 @@ export class HelperProcess {
   /** Whether it still takes runs. */
   get usable (): boolean {
     return this.#usable
-  }
-
-  /** Whether it ever said anything. One that dies without may be unfit for this system. */
-  get spoke (): boolean {
-    return this.#spoke
   }
 
   /** Runs that have not ended. */
@@ -127,7 +121,6 @@ export class HelperProcess {
   }
 
   #take (message: FromHelper, payload: Buffer): void {
-    this.#spoke = true
     const run = this.#runs.get(message.id)
     if (run === undefined) return
     switch (message.type) {

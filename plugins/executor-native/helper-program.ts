@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** What is started as a helper. */
 export interface HelperProgram { file: string, args: string[], env: Record<string, string> }
 
+/** How long a helper has to show that it runs, in milliseconds. */
+const check_ms = 5_000
 /** The heap of a helper in Node, in MiB: what commands put out is not in it. */
 const heapMiB = 64
 
@@ -27,4 +30,9 @@ export function compiledHelper (): HelperProgram | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Whether a compiled helper runs on this system, which need not be the one it was built on. Asked once, for some milliseconds. */
+export function runsHere ({ file, args, env }: HelperProgram): boolean {
+  return spawnSync(file, [...args, '--check'], { env, stdio: 'ignore', timeout: check_ms }).status === 0
 }

@@ -1,17 +1,19 @@
 import type { Logger, PluginContext } from '../../kernel/index.ts'
 import { HelperProcess } from './helper-process.ts'
-import { nodeHelper, type HelperProgram } from './helper-program.ts'
+import { nodeHelper, runsHere, type HelperProgram } from './helper-program.ts'
 
 /** The helper processes: started when they are needed, replaced when they die. */
 export class Helpers {
   readonly #max: number
   readonly #log: Logger
   readonly #health: PluginContext['health']
-  #compiled: HelperProgram | undefined
+  readonly #compiled: HelperProgram | undefined
+  /** Chosen when the first one is needed. */
+  #program: HelperProgram | undefined
   #degraded = false
   readonly #all = new Set<HelperProcess>()
 
-  /** @param compiled the helper in C; where it is undefined, or does not work, the one in Node takes its place */
+  /** @param compiled the helper in C; where it is undefined, or does not run, the one in Node takes its place */
   constructor (max: number, compiled: HelperProgram | undefined, log: Logger, health: PluginContext['health']) {
     this.#max = max
     this.#compiled = compiled
@@ -44,28 +46,25 @@ export class Helpers {
   }
 
   #start (): HelperProcess {
-    let helper = new HelperProcess(this.#compiled ?? nodeHelper())
-    if (this.#compiled !== undefined && helper.pid === undefined) {
-      this.#giveUpCompiled('it can\'t be executed')
-      helper = new HelperProcess(nodeHelper())
-    }
+    const helper = new HelperProcess(this.#program ??= this.#choose())
     this.#all.add(helper)
-    void this.#mourn(helper, this.#compiled !== undefined)
+    void this.#mourn(helper)
     return helper
   }
 
-  async #mourn (helper: HelperProcess, isCompiled: boolean): Promise<void> {
+  #choose (): HelperProgram {
+    if (this.#compiled === undefined) return nodeHelper()
+    if (runsHere(this.#compiled)) return this.#compiled
+    this.#log.warn({ file: this.#compiled.file }, 'the compiled helper does not run on this system; the one in Node takes its place')
+    return nodeHelper()
+  }
+
+  async #mourn (helper: HelperProcess): Promise<void> {
     const how = await helper.gone
     this.#all.delete(helper)
     if (how === undefined) return
-    if (isCompiled && !helper.spoke) this.#giveUpCompiled(how)
     this.#log.error({ pid: helper.pid, how }, 'a helper process died')
     this.#health.degrade(`a helper process died: ${how}`)
     this.#degraded = true
-  }
-
-  #giveUpCompiled (how: string): void {
-    this.#compiled = undefined
-    this.#log.warn({ how }, 'the compiled helper does not work here; the one in Node takes its place')
   }
 }

@@ -230,18 +230,27 @@ export class Pool implements Executor {
 
   /** An idle thread, or a new one. Undefined when there are as many as there may be: one that ends pumps again. */
   #threadFor (run: Run, nice: number): Thread | undefined {
-    const { revision } = run.task.skill
+    const { directory, revision } = run.task.skill
     const fits = (thread: Thread): boolean => thread.nice === nice && thread.takes(run)
     let at = this.#idle.findLastIndex(thread => fits(thread) && thread.has(run.module, revision))
     while (at >= 0 || (at = this.#idle.findLastIndex(fits)) >= 0) {
       const [thread] = this.#idle.splice(at, 1)
-      const known = thread?.revisions.get(run.module)
-      if (known === undefined || known === revision) return thread
-      // Modules stay loaded, with all they import: another revision needs a thread that has none of it.
-      void thread?.end()
+      if (thread === undefined) break
+      const known = thread.revisions.get(run.module)
+      const version = thread.versions.get(directory) ?? run.module
+      if (version === run.module && (known === undefined || known === revision)) {
+        thread.versions.set(directory, run.module)
+        return thread
+      }
+      // Modules stay loaded, with all they import and left behind: another version needs a thread that has none of it.
+      void thread.end()
       at = -1
     }
-    if (this.#threads.size < this.#limits.threadsMax) return this.#newThread(nice)
+    if (this.#threads.size < this.#limits.threadsMax) {
+      const thread = this.#newThread(nice)
+      thread.versions.set(directory, run.module)
+      return thread
+    }
     void this.#idle.shift()?.end() // one that only others may have makes room
     return undefined
   }

@@ -75,6 +75,8 @@ export class Thread {
   #ending: Promise<void> | undefined
   /** The revision it has loaded, or begun to load, by module. */
   readonly revisions = new Map<string, string>()
+  /** The module it has of a skill, by the skill's folder. */
+  readonly versions = new Map<string, string>()
   /** Modules of which a tool has begun: they are loaded. */
   readonly loaded = new Set<string>()
   /** performance.now() when it was last given back. */

@@ -77,8 +77,6 @@ async function runAlone (message: Of<'run'>): Promise<Ended | null> {
   const before = activeCount()
   begin(execution, message.env)
   const { result, ran_ms, over } = await owner.run(execution, perform, execution, message)
-  // What it has put off to the end of its turn is still its own: a loop in it is ended as one in the tool.
-  await new Promise(resolve => { setImmediate(resolve) })
   end(execution)
   const spent = !over || keepsTooMuch(ran_ms)
   const settling = !spent && leftOpen(before)
@@ -118,10 +116,16 @@ async function perform (execution: Execution, message: Of<'run'>): Promise<Perfo
   }
   if (!board.begin(0, from)) return recalled
   send({ type: 'started', run: message.run })
+  // Asked for before the tool can ask: what it puts off to the end of its turn is still its own, what to later ones is left behind.
+  const turn = new Promise(resolve => { setImmediate(resolve) })
   const began_ms = performance.now()
   try {
     const value = tool(message.parameters, execution.context())
-    if (!isThenable(value)) return { result: resultOf(value, data.output_bytes_max), ran_ms: performance.now() - began_ms, over: true }
+    if (!isThenable(value)) {
+      const performed = { result: resultOf(value, data.output_bytes_max), ran_ms: performance.now() - began_ms, over: true }
+      await turn
+      return performed
+    }
     const end = await settled(execution, () => value, () => { send({ type: 'waiting', run: message.run }) })
     const result = 'error' in end ? failureOf(end.error) : resultOf(end.value, data.output_bytes_max)
     return { result, ran_ms: performance.now() - began_ms, over: end.over }

@@ -1,4 +1,4 @@
-import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
+import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type Logger, type Operation } from '../../kernel/index.ts'
 import { Bodies, BodyCut, tooLarge } from './bodies.ts'
 import { unchecked, type Admission, type Door } from './door.ts'
 import { serveEndpoint } from './endpoints.ts'
@@ -157,18 +157,20 @@ export class App {
   }
 
   /** Not async: what can be refused before the body is read is refused while the engine still holds the body. */
-  #operate (operation: Operation, placement: Placement, serialize: Serializer, turn: Turn, values: readonly string[]): Promise<void> {
+  #operate (operation: Operation, placement: Placement, serialize: Serializer, turn: Turn, values: readonly string[]): void | Promise<void> {
     const { exchange, framing } = turn
     const { gateway } = this.#it
     const sendsBody = placement.method === 'POST' && (placement.body_fields.length > 0 || framing.length !== 0)
     if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
     this.#checkLength(framing)
     const url = readUrl(placement, values, exchange.query)
-    const invoke = async (input: JsonObject): Promise<void> => {
-      const output = await gateway.invoke(operation, input, new HttpCall(turn))
+    const reply = (output: object): void => {
       this.replies.json(turn, serialize(output), this.#afterReply(framing))
     }
-    return sendsBody ? exchange.body(this.#bodies).then(bytes => invoke(readBody(placement, bytes, url))) : invoke(url)
+    const call = new HttpCall(turn)
+    if (sendsBody) return exchange.body(this.#bodies).then(bytes => gateway.answer(operation, readBody(placement, bytes, url), call)).then(reply)
+    const output = gateway.answer(operation, url, call)
+    return output instanceof Promise ? output.then(reply) : reply(output)
   }
 
   #checkLength ({ length }: Framing): void {

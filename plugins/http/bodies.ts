@@ -1,4 +1,4 @@
-import { SkilletError } from '../../kernel/index.ts'
+import { List, SkilletError, type Listed } from '../../kernel/index.ts'
 
 export interface BodyLimits {
   /** Of one body. */
@@ -22,7 +22,7 @@ export function tooLarge (bytesMax: number): BodyCut {
  */
 export class Bodies {
   readonly limits: BodyLimits
-  readonly #arriving = new Set<Body>()
+  readonly #arriving = new List<Body>()
   #held = 0
   #sweep: NodeJS.Timeout | undefined
 
@@ -38,7 +38,7 @@ export class Bodies {
   /** Begins a body. @param cut called at most once, when it goes past a limit; nothing of it is held any more */
   open (cut: (error: BodyCut) => void): Body {
     const body = new Body(this, cut)
-    this.#arriving.add(body)
+    this.#arriving.push(body)
     // One timer for all, since most bodies are there at once; it rests while there are none.
     this.#sweep ??= setInterval(() => { this.#cutLate() }, Math.min(1_000, this.limits.timeout_ms / 4)).unref()
     return body
@@ -76,7 +76,10 @@ export class Bodies {
 }
 
 /** Collects a body of bounded size. Grows by doubling, so that a body sent byte by byte costs what it weighs. */
-export class Body {
+export class Body implements Listed<Body> {
+  list: object | undefined
+  previous: Body | undefined
+  next: Body | undefined
   readonly began_ms = performance.now()
   readonly #bodies: Bodies
   readonly #onCut: (error: BodyCut) => void

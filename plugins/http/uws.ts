@@ -69,13 +69,14 @@ async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): P
   const pending = new Pending()
   const app = uws.App()
   app.any('/*', (response, request) => {
-    // A throw from here would end the process, and one before `onAborted` is set does so later.
+    // A throw from here would end the process.
     const exchange = new UwsExchange(response, request, pending)
     try {
       handler(exchange)
     } catch (error) {
       abandon(exchange, error, log)
     }
+    exchange.handled()
   })
   // Without the option a second server could share the port (SO_REUSEPORT).
   const socket = await new Promise<ListenSocket | false>(resolve => { app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve) })
@@ -162,7 +163,6 @@ class UwsExchange implements Exchange {
   constructor (response: Response, request: Request, pending: Pending) {
     this.#response = response
     this.#pending = pending
-    response.onAborted(() => { this.#leave() })
     pending.begin()
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
@@ -170,6 +170,11 @@ class UwsExchange implements Exchange {
     collected = []
     request.forEach(collect)
     this.headers = collected
+  }
+
+  /** The handler has returned: who answers later has to know of a client that leaves. Until then nothing can happen to it. */
+  handled (): void {
+    if (!this.#gone) this.#response.onAborted(() => { this.#leave() })
   }
 
   get remote_address (): string {
@@ -202,9 +207,9 @@ class UwsExchange implements Exchange {
   reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = none): void {
     if (this.#gone || this.#replied) return
     this.#replied = true
-    const bodyLeft = !this.#received && this.#expectsBody()
+    const bodyLeft = close === 'linger' && !this.#received && this.#expectsBody()
     const large = body.length >= (close === 'now' ? atOnceBytes : streamedBytes) && this.method !== 'HEAD'
-    if ((close === 'linger' && bodyLeft) || (close === 'now' && !large)) return this.#final(status, headers, own, body, close === 'linger')
+    if (bodyLeft || (close === 'now' && !large)) return this.#final(status, headers, own, body, close === 'linger')
     if (large) return this.#stream(status, headers, own, body, close)
     this.#response.cork(() => {
       this.#head(status, headers, own)
@@ -256,7 +261,9 @@ class UwsExchange implements Exchange {
   }
 
   destroy (): void {
-    if (!this.#gone && !this.#replied) this.#response.close()
+    if (this.#gone || this.#replied) return
+    this.#response.close()
+    this.#leave()
   }
 
   #expectsBody (): boolean {

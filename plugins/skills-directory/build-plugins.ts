@@ -3,6 +3,8 @@ import { isBuiltin } from 'node:module'
 import { dirname, extname, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Loader, Plugin } from 'esbuild'
+import { messageOf } from '../../kernel/index.ts'
+import { moduleBytesMax, refuseUnlessSmall } from './files.ts'
 
 const loaders: Readonly<Record<string, Loader>> = {
   '.js': 'js', '.mjs': 'js', '.cjs': 'js', '.jsx': 'jsx', '.ts': 'ts', '.mts': 'ts', '.cts': 'ts', '.tsx': 'tsx'
@@ -19,6 +21,11 @@ export const filesKnowTheirPlace: Plugin = {
   name: 'files-know-their-place',
   setup (build) {
     build.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
+      try {
+        refuseUnlessSmall(path, moduleBytesMax)
+      } catch (error) {
+        return { errors: [{ text: messageOf(error) }] }
+      }
       const text = (await readFile(path, 'utf8')).replace(/^#!.*/, '')
       if (!/\bimport\.meta\b|\b__(file|dir)name\b/.test(text)) return undefined
       const [url, file, folder] = [pathToFileURL(path).href, path, dirname(path)].map(value => JSON.stringify(value))

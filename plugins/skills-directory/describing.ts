@@ -77,6 +77,11 @@ export class Describing {
     await this.#describer.end()
   }
 
+  /** Sees to it that the module of a skill that serves is not pruned. @returns whether it is there at all */
+  keep (module: string): Promise<boolean> {
+    return this.#cache.keep(module)
+  }
+
   /** Where scripts are trusted, without symbolic links; a directory that is not there trusts nothing. */
   async trustedPaths (): Promise<(path: string) => boolean> {
     const found = await Promise.all(this.#options.config.skills.trusted.map(path => realpath(path).catch(() => undefined)))

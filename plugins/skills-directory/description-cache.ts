@@ -59,6 +59,16 @@ export class DescriptionCache {
     }
   }
 
+  /** Marks a module as used, where it is one of the cache's. @returns whether it is there */
+  async keep (module: string): Promise<boolean> {
+    try {
+      await this.#mark([module])
+      return true
+    } catch {
+      return false
+    }
+  }
+
   #pathOf ({ path }: Folder): string {
     return join(this.#directory, `${createHash('sha256').update(path).digest('hex')}.skill.json`)
   }

@@ -108,7 +108,7 @@ export class Library {
         const seldom = known !== undefined && entry !== undefined && !known.changed.has(name)
         const key = seldom ? entry.key : await keyOf(looked, entry?.version?.outside ?? entry?.good?.outside ?? [])
         if (entry !== undefined) entries.set(name, entry)
-        if (entry?.key === key) continue
+        if (entry?.key === key && (dirty !== 'all' || await this.#isWhole(entry))) continue
         mark(changed, place, name)
         const fault = looked !== undefined && 'error' in looked ? looked : undefined
         entries.set(name, { believed: undefined, good: undefined, told: undefined, pending: undefined, ...entry, looked, key, version: undefined, fault })
@@ -117,6 +117,11 @@ export class Library {
       return { place, listing, entries }
     }))
     return changed
+  }
+
+  /** Whether what an entry serves is still in the cache. */
+  async #isWhole ({ good }: Entry): Promise<boolean> {
+    return good?.skill.module === undefined || await this.#options.describing.keep(good.skill.module)
   }
 
   /** Describes what is to be served and puts it together. @param now_ms absent: everything is believed at once */

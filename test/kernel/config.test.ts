@@ -1,7 +1,10 @@
 import { mkdtempSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import * as fc from 'fast-check'
 import t from 'tap'
+import { checkGiven, checkWhole } from '../../kernel/check-given.ts'
+import { Config } from '../../kernel/config.ts'
 import { completeConfig, configHome, dataHome, loadConfig, settings } from '../../kernel/config-load.ts'
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'skillet-config-'))
@@ -77,4 +80,27 @@ t.test('tables of plugins and skills are open', async t => {
   const config = completeConfig({ skills: { config: { git: { depth: 3 } } }, plugin: { mine: { a: 1 } } })
   t.same(config.skills.config['git'], { depth: 3 })
   t.same(config.plugin['mine'], { a: 1 })
+})
+
+t.test('checking what is given finds and completes the same as checking it all', async t => {
+  const key = { hash: 'a'.repeat(64) }
+  const any = fc.oneof(fc.integer(), fc.boolean(), fc.string(), fc.constant([]), fc.array(fc.string()), fc.constant({}), fc.constantFrom('127.0.0.1', 'committed', 'info', 5000, [8], null))
+  const open = fc.constantFrom({ plugin: { x: { y: 1 } } }, { plugin: { x: 1 } }, { server: { keys: { ci: key } } }, { server: { keys: { ci: {} } } }, { server: 5 }, { prt: 1 }, { server: { prt: 1 } }, { skills: { config: { git: { a: 1 } } } }, {})
+  const one = fc.nat(settings.length - 1).chain(setting => fc.tuple(fc.constant(setting), fc.oneof({ weight: 4, arbitrary: fc.constant(settings[setting]?.schema.default) }, any)))
+  const given = fc.uniqueArray(one, { selector: ([setting]) => setting, maxLength: 6 })
+  let right = 0
+  fc.assert(fc.property(open, given, (open, given) => {
+    const values: Record<string, unknown> = structuredClone(open)
+    for (const [setting, value] of given) {
+      const [section = '', name] = settings[setting]?.path ?? []
+      if (name === undefined) values[section] = value
+      else values[section] = { ...Object(values[section]), [name]: value }
+    }
+    const [some, all] = [structuredClone(values), structuredClone(values)]
+    const wrong = checkWhole(Config, all)
+    if (wrong === undefined) right++
+    t.equal(checkGiven(Config, some), wrong)
+    if (wrong === undefined) t.strictSame(some, all)
+  }), { numRuns: 100 })
+  t.ok(right > 5, `${right} right ones among them`)
 })

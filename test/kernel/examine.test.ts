@@ -20,11 +20,12 @@ t.test('what a kernel finds: broken skills, plugins that are not well, who serve
     definePlugin({ name: 'throws', slot: 'transport', setup: () => ({}), examine: () => { throw new Error('blind') } }),
     definePlugin({ name: 'silent', slot: 'transport', setup: () => ({}) })
   ]
-  const { kernel, close } = await startKernel({ plugins: [skillSource({ skills: [], quarantined }, 'more'), limping], role: 'serve' })
+  const { kernel, close } = await startKernel({ plugins: [skillSource({ skills: [], quarantined, warnings: [{ name: 'odd', path: '/skills/odd/SKILL.md', warning: 'it is odd' }] }, 'more'), limping], role: 'serve' })
   t.teardown(close)
   await new Promise(resolve => { setImmediate(resolve) })
   t.same(await kernel.examine(asked, never), [
     { level: 'problem', about: 'skill bent', text: '/skills/bent/skill.toml: it is bent' },
+    { level: 'note', about: 'skill odd', text: '/skills/odd/SKILL.md: it is odd' },
     { level: 'problem', about: 'plugin limping', text: 'degraded: one leg' },
     { level: 'note', about: 'isolation', text: isolationNote },
     { level: 'ok', about: 'server', text: `process ${process.pid} serves this data directory` },

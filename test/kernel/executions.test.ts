@@ -1,6 +1,6 @@
 import t from 'tap'
 import {
-  cancelExecution, execute, getExecution, listExecutions, thisProcess, type Call, type Execution, type Kernel, type Storage
+  cancelExecution, execute, getExecution, listExecutions, SkilletError, thisProcess, type Call, type Execution, type Kernel, type Storage
 } from '../../kernel/index.ts'
 import storageMemory from '../../plugins/storage-memory/index.ts'
 import { overriding, startKernel, type TestKernelOptions } from '../support/kernel.ts'
@@ -199,4 +199,51 @@ t.test('a fault of storage or executor is INTERNAL, says nothing of the inside, 
   const { kernel, close } = await startKernel({ tools, storage: failing })
   await t.rejects(run(kernel, 'echo', { text: 'x' }), { code: 'INTERNAL', message: /log says more/ })
   await close()
+})
+
+t.test('a short execution is saved once; one that lasts is seen while it runs', async t => {
+  const saved: string[] = []
+  const counting = {
+    ...storageMemory,
+    async setup (...args: Parameters<typeof storageMemory.setup>) {
+      const storage = await storageMemory.setup(...args)
+      return overriding(storage, { save (stored) { saved.push(stored.execution.status); storage.save(stored) } })
+    }
+  }
+  const { kernel, close } = await startKernel({ tools, storage: counting })
+  t.teardown(close)
+  await run(kernel, 'echo', { text: 'warm' })
+  // A busy machine may take longer than a short execution does.
+  await until(async () => {
+    saved.length = 0
+    await run(kernel, 'echo', { text: 'x' })
+    return saved.length === 1
+  })
+  t.same(saved, ['success'])
+  const abort = new AbortController()
+  const running = t.rejects(run(kernel, 'hang', {}, {}, abort.signal), { code: 'CANCELLED' })
+  await until(async () => (await kernel.gateway.invoke(listExecutions, { status: 'running' }, call())).total === 1)
+  abort.abort()
+  await running
+  t.equal(saved.at(-1), 'cancelled')
+})
+
+t.test('what a full storage refuses never began; what it admitted is recorded', async t => {
+  let full = false
+  const filling = {
+    ...storageMemory,
+    async setup (...args: Parameters<typeof storageMemory.setup>) {
+      const storage = await storageMemory.setup(...args)
+      return overriding(storage, { admit () { if (full) throw new SkilletError('OVERLOADED', 'full') } })
+    }
+  }
+  const { kernel, close } = await startKernel({ tools, storage: filling })
+  t.teardown(close)
+  const abort = new AbortController()
+  const running = t.rejects(run(kernel, 'hang', {}, {}, abort.signal), { code: 'CANCELLED' })
+  full = true
+  await t.rejects(run(kernel, 'echo', { text: 'x' }), { code: 'OVERLOADED' })
+  abort.abort()
+  await running
+  t.match(await kernel.gateway.invoke(listExecutions, {}, call()), { total: 1, executions: [{ status: 'cancelled' }] })
 })

@@ -47,13 +47,15 @@ t.test('following shows what is there, what comes and how it ends, each once and
   const run = (tool_name: string): Promise<{ execution_id: string }> => gateway.invoke(execute, { skill_name: 'subject', tool_name, parameters: {} }, { transport: 'cli', signal })
   for (let i = 0; i < 3; i++) await run('quick')
   const held = run('held')
-  await until(() => ends.length === 1)
+  await until(async () => ends.length === 1 && (await gateway.invoke(listExecutions, { status: 'running' }, { transport: 'cli', signal })).total === 1)
 
   const start = (first: object): { seen: ExecutionSummary[], stop: () => Promise<void> } => {
     const seen: ExecutionSummary[] = []
     const stopped = new AbortController()
     const ended = follow(gateway, { ...first }, execution => { seen.push(execution) }, stopped.signal)
-    return { seen, async stop () { stopped.abort(); await ended } }
+    const stop = async (): Promise<void> => { stopped.abort(); await ended }
+    t.teardown(stop)
+    return { seen, stop }
   }
   const all = start({ limit: 2 })
   const some = start({ limit: 500, tool_name: 'held', status: 'success' })

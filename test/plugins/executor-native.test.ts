@@ -55,7 +55,7 @@ t.test('arguments arrive byte for byte, one each, whatever they hold', async t =
     const outcome = await runCall(executor, call)
     t.equal(outcome.status, 'success')
     t.same(outcome.output.split('\0'), [...args, `before ${part} after`, ''])
-  }), { numRuns: 300 })
+  }), { numRuns: usedHelper === 'node' ? 50 : 300 })
 })
 
 t.test('output is UTF-8 across the borders of writes; other bytes become U+FFFD', async t => {
@@ -242,12 +242,10 @@ t.test('the helper under test is the one that runs', { skip: process.platform !=
   t.equal(output.trim(), usedHelper === 'node' ? await readlink('/proc/self/exe') : compiledHelper()?.file ?? await readlink('/proc/self/exe'))
 })
 
-t.test('where the compiled helper does not work, the one in Node takes its place', { skip: usedHelper === 'node' }, async t => {
-  const absent = make(t, { file: '/nowhere/helper', args: [], env: {} })
-  t.match(await runCall(absent, shellCall('echo well')), { status: 'success', output: 'well\n' }, 'it can\'t be executed')
-  const dying = make(t, { file: process.execPath, args: ['-e', 'process.exit(3)'], env: {} })
-  t.match(await runCall(dying, shellCall('echo never')), { status: 'failed', started: [] }, 'it dies without a word')
-  t.match(await runCall(dying, shellCall('echo well')), { status: 'success', output: 'well\n' })
+t.test('where the compiled helper does not run, the one in Node takes its place', { skip: usedHelper === 'node' }, async t => {
+  for (const unfit of [{ file: '/nowhere/helper', args: [], env: {} }, { file: process.execPath, args: ['-e', 'process.exit(3)'], env: {} }]) {
+    t.match(await runCall(make(t, unfit), shellCall('echo well')), { status: 'success', output: 'well\n' })
+  }
 })
 
 t.test('a file that is no program is a shell\'s script', async t => {

@@ -114,7 +114,7 @@ t.test('whatever stands in a batch: each run has its own outcome, and ran once',
     }
     t.same(readFileSync(file, 'utf8').split('\n').filter(line => line !== '').toSorted(), marks.toSorted(), 'each that started ran once')
     t.ok(batches.slice(began).some(size => size > 8), 'they went together')
-  }), { numRuns: 6 })
+  }), { numRuns: 5 })
 })
 
 t.test('what exhausts its memory in a batch fails alone', async t => {

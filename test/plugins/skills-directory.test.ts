@@ -34,6 +34,9 @@ function named (loaded: LoadedSkills, name: string): SkillDefinition {
   return skill
 }
 
+/** A package that is nowhere. */
+const absent = 'not-installed'
+
 const errorOf = (loaded: LoadedSkills, name: string): string | undefined => loaded.quarantined.find(skill => skill.name === name)?.error
 
 /** A source that can load more than once, and its data directory. */
@@ -75,6 +78,14 @@ t.test('a native skill', async t => {
 
 t.test('script skills: JavaScript in each kind of package, and TypeScript with imports', async t => {
   const skills = directory(t, {
+    'asset/skill.js': 'import { text } from "./lib/text.js"\nimport { pad } from "pad"\nexport default { description: "A", tools: { go: { description: "Go", run: () => pad(text) } } }',
+    'asset/lib/text.js': 'import { readFileSync } from "node:fs"\nexport const text = readFileSync(new URL("./word.txt", import.meta.url), "utf8")',
+    'asset/lib/word.txt': 'word',
+    'asset/node_modules/pad/package.json': '{"name": "pad", "type": "module", "exports": "./index.js"}',
+    'asset/node_modules/pad/index.js': 'export const pad = text => `${text} from ${new URL(".", import.meta.url).pathname.split("/").at(-2)}`',
+    'lazy/skill.js': 'export default { description: "L", tools: { go: { description: "Go", async run () { return await import("' + absent + '").catch(() => "none") } } } }',
+    'placed/skill.js': 'module.exports = { description: "P", tools: { go: { description: "Go", run: () => require("./lib/place.js") } } }',
+    'placed/lib/place.js': 'module.exports = require("node:path").basename(__dirname)',
     'package.json': '{}', // without it, the project's own would say how to read what follows
     'plain/skill.js': script(),
     'module/skill.mjs': script(),
@@ -91,13 +102,20 @@ export default defineSkill({ description: 'Typed', tools: { twice: { description
   const { source, data_dir } = await open(t, [skills])
   const loaded = await source.load(never)
   t.same(loaded.quarantined, [])
-  t.same(loaded.skills.map(skill => skill.name).sort(), ['both', 'cjs', 'module', 'old', 'plain', 'typed'])
+  t.same(loaded.skills.map(skill => skill.name).sort(), ['asset', 'both', 'cjs', 'lazy', 'module', 'old', 'placed', 'plain', 'typed'])
   t.match(named(loaded, 'both'), { description: 'From the manifest', version: '2.0.0', permissions: { network: true, env: [] } })
   t.match(named(loaded, 'typed').tools, [{ name: 'twice', timeout_ms: 7, secrets: ['n'], input_schema: { required: ['n'] } }])
   for (const skill of loaded.skills) {
     const { default: exported } = await import(pathToFileURL(skill.module ?? '').href) as { default: { tools: Record<string, { run: unknown }> } }
     t.type(exported.tools[skill.tools[0]?.name ?? '']?.run, 'function', `${skill.name} can be imported from where it says`)
   }
+  const go = async (name: string): Promise<unknown> => {
+    const { default: exported } = await import(pathToFileURL(named(loaded, name).module ?? '').href) as { default: { tools: { go: { run (): unknown } } } }
+    return exported.tools.go.run()
+  }
+  t.equal(await go('asset'), 'word from pad', 'files know their own place, and packages stay where they are')
+  t.equal(await go('lazy'), 'none', 'what is imported when it is needed may be missing')
+  t.equal(await go('placed'), 'lib')
   const typed = await import(pathToFileURL(named(loaded, 'typed').module ?? '').href) as { default: { tools: { twice: { run (parameters: { n: number }): string } } } }
   t.equal(typed.default.tools.twice.run({ n: 21 }), '42 skill.ts', 'a built module knows where it came from')
 
@@ -154,6 +172,7 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
     'js-syntax': [{ 'skill.js': 'export default {\n  tools: }\n' }, /^skill\.js:2:\d+ can't be built: Unexpected "}"$/],
     'ts-syntax': [{ 'skill.ts': 'import "./other.ts"', 'other.ts': '\nlet = ;' }, /^skill\.ts can't be built: other\.ts:2:\d+: /],
     'ts-import': [{ 'skill.ts': 'import "./missing.ts"' }, /^skill\.ts:1:8 can't be built: Could not resolve "\.\/missing\.ts"$/],
+    'big-import': [{ 'skill.js': 'import "./big.js"; export default {}', 'big.js': '' }, /^skill\.js:1:8 can't be built: big\.js has 100000000 bytes; the most is 8388608$/],
     'throws': [{ 'skill.js': 'throw new TypeError("first\\nsecond")' }, /^skill\.js failed while it was imported: TypeError: first$/],
     'throws-odd': [{ 'skill.js': 'throw null' }, /^skill\.js failed while it was imported: null$/],
     'js-import': [{ 'skill.js': 'import "nowhere-to-be-found"; export default {}' }, /^skill\.js:1:8 can't be built: Could not resolve "nowhere-to-be-found"$/],
@@ -177,6 +196,7 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
   write(skills, { 'big/skill.toml': '', 'bigjs/skill.js': '', 'fifo/x': '', 'secret/skill.toml': good, 'notes/README.md': 'no skill', 'bigmd/SKILL.md': '', 'a-file': '' })
   truncateSync(join(skills, 'big/skill.toml'), 100_000_000)
   truncateSync(join(skills, 'bigjs/skill.js'), 100_000_000)
+  truncateSync(join(skills, 'big-import/big.js'), 100_000_000)
   truncateSync(join(skills, 'bigmd/SKILL.md'), 100_000_000)
   execFileSync('mkfifo', [join(skills, 'fifo/skill.toml')])
   symlinkSync('circle', join(skills, 'circle'))

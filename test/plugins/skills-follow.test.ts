@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -119,6 +119,20 @@ t.test('a skill that becomes broken, or another kind of skill, is what it was un
   await until(() => names().includes('c Says c'))
   t.equal(names(), 'a Says one,b Says b,c Says c', 'without its manifest, it is not the other kind of skill yet')
   t.same(library.loaded.quarantined, [])
+})
+
+t.test('the built module of a skill that serves is kept, and made again where it is gone', async t => {
+  const { root, library } = await follow(t, { mode: 'polling' })
+  await mkdir(join(root, 'one', 'a'))
+  await writeFile(join(root, 'one', 'a', 'skill.js'), 'export default { description: "A", tools: { go: { description: "Go", run () {} } } }\n')
+  await until(() => library.loaded.skills.length === 1)
+  const module = library.loaded.skills[0]?.module ?? ''
+  const old = new Date(Date.now() - 365 * 24 * 60 * 60 * 1000)
+  await utimes(module, old, old)
+  await until(async () => (await stat(module)).mtimeMs > old.getTime())
+  await rm(module)
+  await until(() => stat(module).then(() => true, () => false))
+  t.equal(library.loaded.skills[0]?.module, module)
 })
 
 t.test('where the system gives no more watchers, changes are found by looking, and health says why', async t => {

@@ -7,7 +7,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import net, { type AddressInfo } from 'node:net'
 import os, { networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { Allowed, whySpecial } from '../../skills/shared/addresses.ts'
@@ -22,7 +22,7 @@ const other = await startWebServer((request, response) => { response.end(JSON.st
 let open_connections = 0
 const server = await startWebServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
-  const zeros = (): Buffer => Buffer.alloc(50_000_000)
+  const zeros = (): Buffer => Buffer.alloc(20_000_000)
   switch (pathname) {
     case '/text': return response.setHeader('content-type', 'text/plain; charset=iso-8859-1').end(Buffer.from('caf\xe9', 'latin1'))
     case '/echo': return response.setHeader('content-type', 'application/json').end(JSON.stringify(request.headers))
@@ -30,7 +30,7 @@ const server = await startWebServer((request, response) => {
     case '/gzip': return response.setHeader('content-encoding', 'gzip').end(gzipSync('compressed'))
     case '/br': return response.setHeader('content-encoding', 'br').end(brotliCompressSync('compressed'))
     case '/gzip-bomb': return response.setHeader('content-encoding', 'gzip').end(gzipSync(zeros()))
-    case '/br-bomb': return response.setHeader('content-encoding', 'br').end(brotliCompressSync(zeros(), { params: { 0: 1 } }))
+    case '/br-bomb': return response.setHeader('content-encoding', 'br').end(brotliCompressSync(zeros(), { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }))
     case '/gzip-nothing': // members without content, one after the other
       response.setHeader('content-encoding', 'gzip')
       return response.end(Buffer.concat(Array.from({ length: 10_000 }, () => gzipSync(''))))
@@ -137,7 +137,7 @@ t.test('whichever way an address of IPv4 is written, it is the same one', async 
       if (whySpecial(hostOf(spelled)) !== why) throw new Error(`${spelled} is not taken for ${dotted}`)
     }
     if (whySpecial(hostOf(`[2002:${hex(octets)}::1]`)) === undefined) throw new Error(`6to4 of ${dotted}`)
-  }), { numRuns: 500 })
+  }), { numRuns: 200 })
   t.equal(whySpecial('1.1.1.1'), undefined)
   t.equal(whySpecial('2606:4700::1'), undefined)
 })

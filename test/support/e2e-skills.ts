@@ -44,6 +44,38 @@ description = "Fail with a status"
 command = ["sh", "-c", "echo why >&2; exit 3"]
 `
 
+const drip = `
+description = "Put out drop by drop"
+[[tools]]
+name = "two"
+description = "Put out two drops, the second when the file is there"
+command = ["sh", "-c", 'printf "one\\n"; while [ ! -e "$1" ]; do sleep 0.02; done; printf two', "sh", "{{file}}"]
+[[tools.parameters]]
+name = "file"
+type = "string"
+description = "The file"
+required = true
+[[tools]]
+name = "forever"
+description = "Put out drops"
+command = ["sh", "-c", "while :; do echo drop; sleep 0.02; done"]
+[[tools]]
+name = "fail"
+description = "Put out a drop, and fail"
+command = ["sh", "-c", "echo drop; echo why >&2; exit 3"]
+[[tools.parameters]]
+name = "colour"
+type = "string"
+description = "Of the drop"
+enum = ["red", "green"]
+`
+
+/** A skill of commands that put out drop by drop. */
+export async function writeDrip (directory: string): Promise<void> {
+  await mkdir(join(directory, 'drip'))
+  await writeFile(join(directory, 'drip', 'skill.toml'), drip)
+}
+
 /** Writes those skills, and a broken one beside them, into a directory of skills. */
 export async function writeSkills (directory: string): Promise<void> {
   for (const [name, file, text] of [['temper', 'skill.js', temper], ['command', 'skill.toml', native], ['broken', 'skill.toml', 'tools = 5']] as const) {

@@ -35,7 +35,7 @@ description = "Commands that try a protocol"
 [[tools]]
 name = "descriptors"
 description = "Print what descriptors a command has"
-command = ["sh", "-c", "echo out; echo err >&2; for fd in /proc/self/fd/*; do readlink $fd; done; true"]
+command = ["sh", "-c", "echo out; ls -l /proc/self/fd"]
 
 [[tools]]
 name = "sleep"

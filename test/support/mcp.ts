@@ -46,7 +46,7 @@ export class RawAgent {
     this.ended = once(this.child, 'exit')
     this.child.stdin?.on('error', () => {}) // it has ended
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => { this.stderr += text })
-    if (this.child.stdout !== null) createInterface(this.child.stdout).on('line', line => { this.lines.push(line) })
+    if (this.child.stdout !== null) createInterface(this.child.stdout.setMaxListeners(0)).on('line', line => { this.lines.push(line) })
   }
 
   send (...messages: unknown[]): void {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import type { Execution, Storage } from '../../kernel/index.ts'
 import type { Home } from './program.ts'
 
 /** What a call is to do; each tells by a line in a file that it ran. */
@@ -46,7 +47,6 @@ const expected: Record<Temper, { http: number, status: string }> = {
 
 interface Reply { http: number, body: { execution_id?: string, output?: string, status?: string, error?: { message: string, details: { execution_id?: string } } } }
 interface Call { name: string, temper: Temper, id: string | undefined }
-interface Record_ { id: string, tool_name: string, status: string, output: string, parameters: { call: string }, error: { message: string } | null }
 
 /** Drives one server with calls of every temper, and then compares replies, history and marks. */
 export class MixedLoad {
@@ -90,20 +90,17 @@ export class MixedLoad {
   }
 
   /** Compares the history with the replies, and the marks with the calls: none lost, none twice, none with another's output. */
-  async compare (url: string): Promise<void> {
+  async compare (history: Storage): Promise<void> {
     const seen = new Set(this.#calls.map(({ id }) => id))
     if (seen.size !== this.#calls.length) this.#say(`${this.#calls.length} calls have ${seen.size} identifiers`)
-    await this.#each(this.#calls.length, async (agent, i) => {
-      const call = this.#calls[i]
-      if (call?.id === undefined) return
-      const { http, body } = await ask(agent, url, `/api/executions/${call.id}`)
-      if (http === 200) this.#checkRecord(call, body as unknown as Record_)
-      else this.#say(`${call.name}: its execution is answered with ${http}`)
-    })
-    const agent = new Agent()
-    const { body } = await ask(agent, url, '/api/executions?limit=1') as unknown as { body: { total: number } }
-    agent.destroy()
-    if (body.total !== this.#calls.length) this.#say(`the history has ${body.total} executions of ${this.#calls.length} calls`)
+    for (const call of this.#calls) {
+      if (call.id === undefined) continue
+      const stored = await history.get(call.id)
+      if (stored === undefined) this.#say(`${call.name} (${call.temper}) is not in the history`)
+      else this.#checkRecord(call, stored.execution)
+    }
+    const { total } = await history.list({ limit: 1, offset: 0 })
+    if (total !== this.#calls.length) this.#say(`the history has ${total} executions of ${this.#calls.length} calls`)
     const marks = new Map<string, number>()
     for (const mark of (await readFile(this.#file, 'utf8')).trimEnd().split('\n')) marks.set(mark, (marks.get(mark) ?? 0) + 1)
     for (const { name } of this.#calls) if (marks.get(name) !== 1) this.#say(`${name} ran ${marks.get(name) ?? 0} times`)
@@ -118,9 +115,9 @@ export class MixedLoad {
     else if (call.temper === 'failing' && body.error?.message.includes(`${call.name}`) !== true) this.#say(`${call.name} failed with ${body.error?.message}`)
   }
 
-  #checkRecord ({ name, temper, id }: Call, record: Record_): void {
+  #checkRecord ({ name, temper, id }: Call, record: Execution): void {
     const output = expected[temper].http === 200 ? name : ''
-    const own = record.id === id && record.tool_name === temper && record.parameters.call === name && record.status === expected[temper].status && record.output === output
+    const own = record.id === id && record.tool_name === temper && record.parameters['call'] === name && record.status === expected[temper].status && record.output === output
     if (!own || (temper === 'failing' && !record.error?.message.includes(name))) this.#say(`${name} (${temper}) is in the history as ${JSON.stringify(record)}`)
   }
 
@@ -152,10 +149,10 @@ function temperOf (i: number): Temper {
   return 'fast'
 }
 
-async function ask (agent: Agent, url: string, path: string, body?: object): Promise<Reply> {
-  const text = body === undefined ? undefined : JSON.stringify(body)
-  const headers = text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
-  const sent = request(`${url}${path}`, { agent, method: text === undefined ? 'GET' : 'POST', headers }).end(text)
+async function ask (agent: Agent, url: string, path: string, body: object): Promise<Reply> {
+  const text = JSON.stringify(body)
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
+  const sent = request(`${url}${path}`, { agent, method: 'POST', headers }).end(text)
   const [reply] = await once(sent, 'response') as [IncomingMessage]
   const received = (await reply.setEncoding('utf8').toArray()).join('')
   return { http: reply.statusCode ?? 0, body: JSON.parse(received) as Reply['body'] } // what it holds is then compared

@@ -7,7 +7,7 @@ export function skillOf (runtime: string, tool: Partial<ToolDefinition> & { name
     tool: whole,
     skill: {
       name: 'subject', description: 'A skill under test', runtime, permissions: { network: false, write: [], env: [], secrets: [] },
-      directory: '/', revision: '1', trusted: true, tools: [whole], ...skill
+      directory: skill.module ?? '/', revision: '1', trusted: true, tools: [whole], ...skill
     }
   }
 }

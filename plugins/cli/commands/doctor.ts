@@ -33,7 +33,7 @@ async function examine (given: Given, context: CommandContext): Promise<Finding[
   const findings: Finding[] = [node()]
   const { config, finding } = readConfig(given, terminal)
   findings.push(finding, ...secrets(terminal))
-  const all = [builtin.storage, builtin.search, ...builtin.executors, ...builtin.skills, ...builtin.transports]
+  const all = [builtin.storage, builtin.search, ...builtin.executors, ...builtin.skills, builtin.agent, ...builtin.endpoints, ...builtin.transports]
   const plugins: AnyPlugin[] = []
   for (const load of all) {
     try {

@@ -9,10 +9,10 @@ import { actWithKernel } from '../with-kernel.ts'
 const define: DefineCommand = (command, context) => {
   command.argument('<words...>', 'what is wanted, in words')
   const input = addInputOptions(command, searchSkills, { without: ['query', 'skills'] })
-  command.option('--in <skills>', 'only tools of these skills, separated by commas')
-  actWithKernel<{ json?: boolean, in?: string }>(command, context, {
+  command.option('--skill <skills>', 'only tools of these skills, separated by commas')
+  actWithKernel<{ json?: boolean, skill?: string }>(command, context, {
     needs: searching,
-    async act ({ gateway }, { json = false, in: among }, words) {
+    async act ({ gateway }, { json = false, skill: among }, words) {
       const { terminal: { out, colors: { out: { bold, cyan, dim } }, columns }, signal } = context
       const found = await gateway.invoke(searchSkills, { ...input(), query: words.join(' '), ...(among !== undefined && { skills: among.split(',') }) }, { transport: 'cli', signal })
       if (json) out(`${JSON.stringify(found)}\n`)

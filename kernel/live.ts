@@ -1,0 +1,77 @@
+import type { Bus, LogLevel } from './bus.ts'
+import { Canceller } from './cancel.ts'
+import type { TaskObserver } from './contracts.ts'
+import type { Listed } from './list.ts'
+import type { SkillDefinition, ToolDefinition } from './manifest.ts'
+import type { Redactor } from './redact.ts'
+import type { Execution, Isolation, JsonObject } from './schemas.ts'
+
+/** A call that was validated and may run. */
+export interface Job {
+  skill: SkillDefinition
+  tool: ToolDefinition
+  parameters: JsonObject
+  timeout_ms: number
+  transport: Execution['transport']
+  /** Name of the key it was called with, or null. */
+  key: string | null
+}
+
+/** Why a run is ended from outside. */
+export type Ending = 'cancel' | 'interrupt'
+
+/** An execution that has not ended, in this process; and what its executor tells of it. */
+export class Live implements TaskObserver, Listed<Live> {
+  readonly execution: Execution
+  readonly job: Job
+  readonly abort = new Canceller()
+  /** What the skill is given; undefined where it declares nothing. */
+  readonly secrets: GivenSecrets | undefined
+  /** For everything that is kept or sent of it; undefined where there is no secret. */
+  readonly redactor: Redactor | undefined
+  readonly ended: Promise<Execution>
+  /** performance.now() when it was accepted. */
+  readonly accepted_ms = performance.now()
+  ending: Ending = 'cancel'
+  /** performance.now() at its start, once it runs. */
+  began_ms: number | undefined
+  list: object | undefined
+  previous: Live | undefined
+  next: Live | undefined
+  /** Only where somebody listens; and not with secrets: one may lie across two pieces, where no redactor finds it. */
+  output?: (text: string) => void
+  end!: (execution: Execution) => void
+  fault!: (error: unknown) => void
+  readonly #bus: Bus
+  readonly #begin: (live: Live, isolation: Isolation, ago_ms: number) => void
+
+  constructor (execution: Execution, job: Job, secrets: GivenSecrets | undefined, redactor: Redactor | undefined, bus: Bus, begin: (live: Live, isolation: Isolation, ago_ms: number) => void) {
+    this.execution = execution
+    this.job = job
+    this.secrets = secrets
+    this.redactor = redactor
+    this.#bus = bus
+    this.#begin = begin
+    if (redactor === undefined && bus.has('output')) this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
+    this.ended = new Promise((resolve, reject) => { this.end = resolve; this.fault = reject })
+  }
+
+  started (isolation: Isolation, ago_ms = 0): void {
+    this.#begin(this, isolation, ago_ms)
+  }
+
+  progress (done: number, total: number | undefined, message: string | undefined): void {
+    this.#bus.emit('progress', { execution_id: this.execution.id, done, total, message: message === undefined ? undefined : this.clean(message) })
+  }
+
+  log (level: LogLevel, text: string): void {
+    this.#bus.emit('log', { execution_id: this.execution.id, level, text: this.clean(text) })
+  }
+
+  clean (text: string): string {
+    return this.redactor === undefined ? text : this.redactor.text(text)
+  }
+}
+
+/** The secrets of a run's skill, or why it can't have them. */
+export interface GivenSecrets { values: Record<string, string>, refusal: string | undefined }
