@@ -8,13 +8,12 @@ import { actWithKernel } from '../with-kernel.ts'
 /** `skillet search WORDS…`: the tools that fit, best first. */
 const define: DefineCommand = (command, context) => {
   command.argument('<words...>', 'what is wanted, in words')
-  const input = addInputOptions(command, searchSkills, { without: ['query', 'skills'] })
-  command.option('--skill <skills>', 'only tools of these skills, separated by commas')
-  actWithKernel<{ json?: boolean, skill?: string }>(command, context, {
+  const input = addInputOptions(command, searchSkills, { names: { skills: 'skill' }, without: ['query'] })
+  actWithKernel<{ json?: boolean }>(command, context, {
     needs: searching,
-    async act ({ gateway }, { json = false, skill: among }, words) {
+    async act ({ gateway }, { json = false }, words) {
       const { terminal: { out, colors: { out: { bold, cyan, dim } }, columns }, signal } = context
-      const found = await gateway.invoke(searchSkills, { ...input(), query: words.join(' '), ...(among !== undefined && { skills: among.split(',') }) }, { transport: 'cli', signal })
+      const found = await gateway.invoke(searchSkills, { ...input(), query: words.join(' ') }, { transport: 'cli', signal })
       if (json) out(`${JSON.stringify(found)}\n`)
       else if (found.results.length === 0) out('Nothing fits. skillet list shows what there is.\n')
       else {
