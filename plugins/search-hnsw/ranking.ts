@@ -4,8 +4,8 @@ import { plain } from './words.ts'
 
 /**
  * What puts tools in order: how far a query's cosine and its BM25 score stand above those of all tools, in deviations,
- * and how much of the tool's name is in the query. The weights are rounded; figures of six public sets of tools, three of
- * which played no part in choosing them, hardly change around them.
+ * and how much of the tool's name is in the query. The weights are rounded; figures of six public sets of tools, by three of
+ * which they were not chosen, hardly change around them.
  */
 const order = { cosine: 0.65, words: 0.35, name: 0.5 } as const
 /** A tool without a vector is taken to mean what it says in words, half as clearly. */
