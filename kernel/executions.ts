@@ -248,7 +248,8 @@ export class Executions {
       const before_ms = performance.now() - unseen_ms
       for (const live of this.#unseen) {
         if (live.accepted_ms > before_ms) return
-        this.#save(live)
+        // One that has ended is saved already, and only waits for its commit.
+        if (!isFinal(live.execution.status)) this.#save(live)
       }
       if (this.#unseen.size > 0) return
       clearInterval(this.#saver)

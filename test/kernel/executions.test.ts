@@ -228,6 +228,24 @@ t.test('a short execution is saved once; one that lasts is seen while it runs', 
   t.equal(saved.at(-1), 'cancelled')
 })
 
+t.test('an execution that ended is not saved as unfinished while its commit takes long', async t => {
+  let storage: Storage | undefined
+  let commits = 0
+  const slow = {
+    ...storageMemory,
+    async setup (...args: Parameters<typeof storageMemory.setup>) {
+      const memory = storage = await storageMemory.setup(...args)
+      return overriding(memory, { async commit () { commits++; await new Promise(resolve => { setTimeout(resolve, 100) }) } })
+    }
+  }
+  const { kernel, close } = await startKernel({ tools, storage: slow })
+  t.teardown(close)
+  const { execution_id } = await run(kernel, 'echo', { text: 'a' })
+  t.equal(commits, 1)
+  t.match(await storage?.get(execution_id), { execution: { status: 'success' }, owner: null })
+  t.same(await storage?.unfinished(), [])
+})
+
 t.test('what a full storage refuses never began; what it admitted is recorded', async t => {
   let full = false
   const filling = {
