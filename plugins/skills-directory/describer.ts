@@ -2,10 +2,13 @@ import { Worker } from 'node:worker_threads'
 import { messageOf, type Logger } from '../../kernel/index.ts'
 import type { DescriberData, Reply, Request } from './protocol.ts'
 
+/** What reading manifests and building modules takes by itself, where a loader's hooks run in the thread too. */
+const own_mib = 64
+
 export interface DescriberOptions extends DescriberData {
   /** How long one request may take. */
   limit_ms: number
-  /** JavaScript heap of the thread, in bytes. */
+  /** JavaScript heap that modules may use, in bytes; the thread has its own beside it. */
   heap_bytes_max: number
   log: Logger
 }
@@ -84,7 +87,7 @@ class Thread {
   constructor ({ cache_dir, skill_module, heap_bytes_max, log }: DescriberOptions) {
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
       workerData: { cache_dir, skill_module } satisfies DescriberData,
-      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576), maxYoungGenerationSizeMb: 32 },
+      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576) + own_mib, maxYoungGenerationSizeMb: 32 },
       env: environment(),
       execArgv: [], // flags of the program (a debugger, say) are not for this thread
       stdin: false,

@@ -24,7 +24,7 @@ t.test('every endpoint answers', async t => {
   t.match(await request(url, '/api/version'), { status: 200, body: { version: manifest.version, commit: String, build_date: /^\d{4}-\d{2}-\d{2}$/ } })
 
   const { body: { skills } } = await request(url, '/api/skills')
-  t.same((skills as { name: string }[]).map(({ name }) => name), ['command', 'data', 'files', 'git', 'hash', 'math', 'sqlite', 'system', 'temper', 'text', 'time'])
+  t.same((skills as { name: string }[]).map(({ name }) => name), ['command', 'data', 'files', 'git', 'hash', 'http', 'math', 'sqlite', 'system', 'temper', 'text', 'time', 'web'])
   t.match(await request(url, '/api/skills/text'), { status: 200, body: { name: 'text', runtime: 'script', tools: Array } })
   t.match(await request(url, '/api/skills/txt'), { status: 404, body: { success: false, error: { code: 'SKILL_NOT_FOUND', message: /did you mean "text"/ } } })
 
