@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { node, program, type Home } from './program.ts'
+import { launch, launcher, type Home } from './program.ts'
 
 /** A client of the older SDK, connected. */
 export async function connect (transport: Transport): Promise<{ client: Client, errors: Error[] }> {
@@ -42,7 +42,7 @@ export class RawAgent {
   stderr = ''
 
   constructor (home: Home, args: readonly string[] = []) {
-    this.child = spawn(node, [program, 'mcp', ...args], { cwd: home.folder, env: home.env, stdio: ['pipe', 'pipe', 'pipe'] })
+    this.child = spawn(launcher, [...launch, 'mcp', ...args], { cwd: home.folder, env: home.env, stdio: ['pipe', 'pipe', 'pipe'] })
     this.ended = once(this.child, 'exit')
     this.child.stdin?.on('error', () => {}) // it has ended
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => { this.stderr += text })

@@ -9,6 +9,10 @@ import { fileURLToPath } from 'node:url'
 export const node = process.env['SKILLET_TEST_NODE'] ?? process.execPath
 export const program = fileURLToPath(new URL('../../program/main.js', import.meta.url))
 
+/** Starts the program without the loader that the test runner gives every Node process: it adds half to the time of a start. */
+export const launcher = '/usr/bin/env'
+export const launch: readonly string[] = ['-u', 'NODE_OPTIONS', node, program]
+
 /** A home of its own for a program under test: no configuration, data or skills of the person who runs the tests. */
 export interface Home {
   folder: string
@@ -30,7 +34,7 @@ export async function makeHome (): Promise<Home> {
 export async function addToPath (home: Home): Promise<void> {
   const bin = join(home.folder, 'bin')
   await mkdir(bin)
-  await writeFile(join(bin, 'skillet'), `#!/bin/sh\nexec '${node}' '${program}' "$@"\n`, { mode: 0o755 })
+  await writeFile(join(bin, 'skillet'), `#!/bin/sh\nexec ${launcher} ${launch.map(word => `'${word}'`).join(' ')} "$@"\n`, { mode: 0o755 })
   home.env['PATH'] = `${bin}:${home.env['PATH']}`
 }
 
@@ -46,7 +50,7 @@ export interface RunOptions {
 
 /** Runs one command of the built program to its end. */
 export async function skillet (home: Home, args: readonly string[], { cwd = home.folder, input, env = {}, running }: RunOptions = {}): Promise<Ended> {
-  const child = spawn(node, [program, ...args], { cwd, env: { ...home.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(launcher, [...launch, ...args], { cwd, env: { ...home.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
@@ -73,7 +77,7 @@ export interface RunningServer {
 
 /** Starts `skillet serve` on a free port and waits until it is ready. @throws Error with its output, when it ends instead */
 export async function startServer (home: Home, args: readonly string[] = [], { cwd = home.folder, env = {} }: Pick<RunOptions, 'cwd' | 'env'> = {}): Promise<RunningServer> {
-  const child = spawn(node, [program, 'serve', '--port', '0', '--json', ...args], { cwd, env: { ...home.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(launcher, [...launch, 'serve', '--port', '0', '--json', ...args], { cwd, env: { ...home.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
   const ended = once(child, 'exit').then(() => child.exitCode)
