@@ -2,6 +2,7 @@
 // each file and whatever failed, keeps everything in dist/test-results.tap, and ends with a line `N passed, N failed`.
 import { spawn } from 'node:child_process'
 import { createWriteStream, readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setUp } from './setup.mjs'
@@ -14,8 +15,9 @@ if (files.length === 0) {
   process.exit(1)
 }
 
+// The runner would leave a core alone; many tests wait for processes and timers.
 const results = createWriteStream('dist/test-results.tap')
-const tap = spawn(process.execPath, ['node_modules/tap/dist/esm/run.mjs', '--reporter=tap', ...files], { stdio: ['ignore', 'pipe', 'inherit'] })
+const tap = spawn(process.execPath, ['node_modules/tap/dist/esm/run.mjs', '--reporter=tap', `--jobs=${availableParallelism()}`, ...files], { stdio: ['ignore', 'pipe', 'inherit'] })
 let passed = 0
 let failed = 0
 let shown = false // the description of a failure, up to its closing `...`
