@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
@@ -143,7 +146,13 @@ async function reports (t: Test, client: Client): Promise<void> {
   const lines: unknown[] = []
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => { lines.push(params.data) })
   await client.setLoggingLevel('info')
-  t.match((await execute(client, 'trial', 'report', {}, {}, { onprogress: ({ progress: done }) => { progress.push(done) } })).structuredContent, { output: 'reported' })
+  // The SDK's client takes progress that comes in one piece with the answer for nobody's: the tool waits until it was heard.
+  const file = join(home.folder, `heard-${randomUUID()}`)
+  const onprogress = ({ progress: done }: { progress: number }): void => {
+    progress.push(done)
+    if (done === 100) writeFileSync(file, '')
+  }
+  t.match((await execute(client, 'trial', 'report', { file }, {}, { onprogress })).structuredContent, { output: 'reported' })
   t.same([progress[0], progress.at(-1)], [0, 100])
   t.ok(progress.every((done, i) => i === 0 || done > (progress[i - 1] ?? 0)), 'it only ever increases')
   await until(() => lines.length > 0)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /** Tools that do what a protocol must stand: print wherever they can, report, wait, answer at length. */
 const script = `
-import { writeSync } from 'node:fs'
+import { existsSync, writeSync } from 'node:fs'
 export default {
   description: 'Tools that try a protocol',
   tools: {
@@ -13,9 +13,10 @@ export default {
       console.log('printed'); process.stdout.write('written\\\\n')
       return 'returned'
     } },
-    report: { description: 'Report progress and lines', async run (_, { progress, log }) {
+    report: { description: 'Report progress and lines, and end when a file is there', parameters: { file: { type: 'string', description: 'The file', required: true } }, async run ({ file }, { progress, log }) {
       for (const done of [0, 50, 20, 100]) progress(done, 100, 'at ' + done)
       log('info', 'a line'); log('debug', 'a detail')
+      while (!existsSync(file)) await new Promise(resolve => setTimeout(resolve, 10))
       return 'reported'
     } },
     wait: { description: 'Wait until told to end', parameters: { for_ms: { type: 'integer', description: 'At most this long', default: 600000 } }, timeout_ms: 600000, run: ({ for_ms }, { signal }) => new Promise((resolve, reject) => {
