@@ -17,8 +17,8 @@ async function engine (): Promise<Finding> {
     return { level: 'ok', about: 'HTTP engine', text: 'uWebSockets.js loads' }
   } catch (error) {
     return {
-      level: 'problem', about: 'HTTP engine', text: `uWebSockets.js does not load (${messageOf(error).split('\n')[0] ?? ''}); the slower node:http serves instead`,
-      remedy: 'use Node.js 20, 22 or 24 on a platform it has a build for'
+      level: 'note', about: 'HTTP engine', text: `uWebSockets.js does not load (${messageOf(error).split('\n')[0] ?? ''}); the slower node:http serves instead`,
+      remedy: 'for more speed, use Node.js 20 or 22 on Linux, macOS or Windows'
     }
   }
 }
