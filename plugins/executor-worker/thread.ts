@@ -1,5 +1,6 @@
 import { Piscina } from 'piscina'
 import type { MessagePort, Worker } from 'node:worker_threads'
+import { within } from '../../kernel/index.ts'
 import { Board } from './board.ts'
 import { isMessage, type Ended, type Message, type Of, type ThreadData } from './protocol.ts'
 import { abandon_ms } from './limits.ts'
@@ -178,10 +179,7 @@ export class Thread {
   }
 
   async #end (): Promise<void> {
-    let timer
-    const abandoned = new Promise<void>(resolve => { timer = setTimeout(resolve, abandon_ms) })
-    await Promise.race([this.#piscina.destroy(), abandoned])
-    clearTimeout(timer)
+    await within(abandon_ms, this.#piscina.destroy())
     this.#leave(undefined)
   }
 

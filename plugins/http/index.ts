@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { definePlugin, type Config, type Transport } from '../../kernel/index.ts'
+import { definePlugin, within, type Config, type Transport } from '../../kernel/index.ts'
 import { App } from './app.ts'
 import { Door } from './door.ts'
 import { chooseEngine } from './engine.ts'
@@ -58,9 +58,7 @@ export default definePlugin({
     scope.defer(async () => {
       app.quiesce()
       server.refuse()
-      let timer
-      await Promise.race([server.idle(), new Promise(resolve => { timer = setTimeout(resolve, close_ms) })])
-      clearTimeout(timer)
+      await within(close_ms, server.idle())
       server.close()
     })
     const url = address(host, server.port)

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server as NodeServer, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { Canceller, messageOf, type CancelSignal } from '../../kernel/index.ts'
+import { messageOf, type Canceller, type CancelSignal } from '../../kernel/index.ts'
 import type { Bodies, Body } from './bodies.ts'
 import {
-  ClientGone, linger_ms, lingerBytesMax, Pending, pump,
+  cancellerOf, ClientGone, linger_ms, lingerBytesMax, Pending, pump,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
 } from './server.ts'
 import { statusLine } from './status.ts'
@@ -99,11 +99,7 @@ class NodeExchange implements Exchange {
   }
 
   get signal (): CancelSignal {
-    if (this.#canceller === undefined) {
-      this.#canceller = new Canceller()
-      if (this.#gone) this.#canceller.abort()
-    }
-    return this.#canceller
+    return this.#canceller ??= cancellerOf(this.#gone)
   }
 
   body (bodies: Bodies): Promise<Uint8Array> {

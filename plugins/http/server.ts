@@ -1,4 +1,4 @@
-import type { CancelSignal, Logger } from '../../kernel/index.ts'
+import { Canceller, type CancelSignal, type Logger } from '../../kernel/index.ts'
 import type { Bodies } from './bodies.ts'
 
 /**
@@ -39,6 +39,13 @@ export interface Exchange {
    * @param preface sent at once, with the head: an engine keeps a head back until something follows it
    */
   stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close?: Close): void
+}
+
+/** What an exchange's signal is, when it is first asked for. @param gone whether nobody waits for the reply any more */
+export function cancellerOf (gone: boolean): Canceller {
+  const canceller = new Canceller()
+  if (gone) canceller.abort()
+  return canceller
 }
 
 /**

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
-import { Canceller, messageOf, type CancelSignal, type Logger } from '../../kernel/index.ts'
+import { messageOf, type Canceller, type CancelSignal, type Logger } from '../../kernel/index.ts'
 import type { Bodies, Body } from './bodies.ts'
 import {
-  ClientGone, linger_ms, lingerBytesMax, Pending, pump,
+  cancellerOf, ClientGone, linger_ms, lingerBytesMax, Pending, pump,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
 } from './server.ts'
 import { statusLine } from './status.ts'
@@ -182,11 +182,7 @@ class UwsExchange implements Exchange {
   }
 
   get signal (): CancelSignal {
-    if (this.#canceller === undefined) {
-      this.#canceller = new Canceller()
-      if (this.#gone) this.#canceller.abort()
-    }
-    return this.#canceller
+    return this.#canceller ??= cancellerOf(this.#gone)
   }
 
   body (bodies: Bodies): Promise<Uint8Array> {

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { cacheLimits, messageOf, type Cache, type Logger } from '../../kernel/index.ts'
+import { cacheLimits, messageOf, within, type Cache, type Logger } from '../../kernel/index.ts'
 import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
 
 export interface EmbedderOptions extends ThreadData {
@@ -284,10 +284,7 @@ export class Embedder {
 async function end (worker: Worker): Promise<void> {
   const ended = new Promise<void>(resolve => { worker.once('exit', () => { resolve() }) })
   worker.postMessage({ type: 'end' } satisfies ToThread) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
-  let timer
-  const late = new Promise<void>(resolve => { timer = setTimeout(resolve, end_ms) })
-  await Promise.race([ended, late])
-  clearTimeout(timer)
+  await within(end_ms, ended)
   await worker.terminate() // nothing happens to one that has ended
 }
 

@@ -3,22 +3,15 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { writeDrip, writeSkills } from '../support/e2e-skills.ts'
-import { addToPath, makeHome, node, program, skillet, startServer } from '../support/program.ts'
+import { startCommands } from '../support/e2e-commands.ts'
+import { node, program, skillet } from '../support/program.ts'
 
 const run = promisify(execFile)
-const home = await makeHome()
-Object.assign(home.env, { SKILLET_SKILLS_BUNDLED: 'false' })
-await writeSkills(home.skills)
-await rm(join(home.skills, 'broken'), { recursive: true })
-await writeDrip(home.skills)
-await addToPath(home)
-const server = await startServer(home)
+const { home, server, json } = await startCommands()
 t.teardown(async () => {
   await server.kill()
   await home.remove()
 })
-const json = async (...args: string[]): Promise<Record<string, unknown>> => JSON.parse((await skillet(home, [...args, '--json'])).stdout) as Record<string, unknown>
 
 t.test('doctor says that all is well, or what is not, with its place', async t => {
   await mkdir(join(home.skills, 'broken'))

@@ -1,25 +1,18 @@
 import { execFile } from 'node:child_process'
-import { rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { writeDrip, writeSkills } from '../support/e2e-skills.ts'
-import { addToPath, execute, makeHome, request, skillet, startServer } from '../support/program.ts'
+import { startCommands } from '../support/e2e-commands.ts'
+import { execute, request, skillet } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
-const home = await makeHome()
-Object.assign(home.env, { SKILLET_SKILLS_BUNDLED: 'false' })
-await writeSkills(home.skills)
-await rm(join(home.skills, 'broken'), { recursive: true })
-await writeDrip(home.skills)
-await addToPath(home)
-const server = await startServer(home)
+const { home, server, json } = await startCommands()
 t.teardown(async () => {
   await server.kill()
   await home.remove()
 })
-const json = async (...args: string[]): Promise<Record<string, unknown>> => JSON.parse((await skillet(home, [...args, '--json'])).stdout) as Record<string, unknown>
 
 t.test('info and search tell what list tells, of one skill, of one tool, and of what fits', async t => {
   const { skills } = await json('list') as { skills: { name: string, tools: { name: string }[] }[] }

@@ -2,7 +2,7 @@ import { mkdir, open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { configHome, explainConfig, SkilletError, type ExplainedConfig } from '../../../kernel/index.ts'
+import { configHome, explainConfig, hasCode, SkilletError, type ExplainedConfig } from '../../../kernel/index.ts'
 import { UsageError, type Given } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
 import { configText } from '../config-text.ts'
@@ -74,7 +74,7 @@ function init (command: Command, terminal: Terminal): void {
     try {
       file = await open(path, 'wx', 0o600) // keys may come to stand in it
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw new SkilletError('CONFLICT', `${path} is there already, and left as it is`, { path })
+      if (hasCode(error, 'EEXIST')) throw new SkilletError('CONFLICT', `${path} is there already, and left as it is`, { path })
       throw error
     }
     try {
