@@ -401,7 +401,9 @@ static int spawn_anywhere(pid_t *pid, const char *program, const posix_spawn_fil
   const char *path = path_of(environment);
   int denied = 0, error = ENOENT;
   for (char *file; (file = candidate(&path, program)) != NULL;) {
-    error = spawn_file(pid, file, actions, args, environment);
+    /* Looked at first: an attempt costs a process, and most places of a PATH do not have the program. One that is not
+       absolute is meant in the command's own directory. */
+    error = file[0] == '/' && access(file, X_OK) != 0 ? errno : spawn_file(pid, file, actions, args, environment);
     free(file);
     if (error == EACCES) denied = 1;
     else if (error != ENOENT && error != ENOTDIR && error != ENAMETOOLONG) return error;
