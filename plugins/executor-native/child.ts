@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Head, Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
+import { locate } from './locate.ts'
 import type { EndedMessage, RunMessage } from './protocol.ts'
 
 /** How long a command has to end after SIGTERM, before SIGKILL. */
@@ -43,7 +44,7 @@ export class Child {
     let child
     try {
       // Detached: a group of its own, so that all it starts can be ended with it.
-      child = spawn(program, args, { cwd, env, detached: true, stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'] })
+      child = spawn(locate(program, env['PATH'] ?? ''), args, { argv0: program, cwd, env, detached: true, stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'] })
     } catch (error) {
       this.#refuse(error instanceof Error ? error : new Error(String(error)))
       return

@@ -120,6 +120,25 @@ t.test('the working directory is the server\'s, or the tool\'s; a program with a
   t.equal(await where('/'), '/\n')
 })
 
+t.test('a name is the first program of it in PATH that can be run', async t => {
+  const { service: executor } = await open(t)
+  const root = t.testdir({
+    folder: { greet: {} }, text: { greet: 'no program' }, here: { greet: '#!/bin/sh\necho here as ${0##*/}\n' }, later: { greet: '#!/bin/sh\necho later\n' }
+  })
+  for (const place of ['here', 'later']) await chmod(join(root, place, 'greet'), 0o755)
+  const greet = async (cwd: string, ...places: string[]): Promise<string> => {
+    const outcome = await runCall(executor, commandCall(['greet'], {}, { cwd, variables: { PATH: [...places, '/usr/bin', '/bin'].join(':') } }))
+    return outcome.status === 'failed' ? outcome.error.message : outcome.output
+  }
+  const [missing, folder, text, here, later] = ['missing', 'folder', 'text', 'here', 'later'].map(name => join(root, name)) as [string, string, string, string, string]
+  t.equal(await greet('/', missing, folder, text, here, later), 'here as greet\n')
+  t.equal(await greet('/', '', 'here', later), 'later\n')
+  t.equal(await greet(here, '', later), 'here as greet\n', 'an empty place is the working directory of the command')
+  t.equal(await greet(root, 'here', later), 'here as greet\n', 'a relative one is a place below it')
+  t.match(await greet('/', missing, folder, text), /can't be executed|not executable|may not be executed/i)
+  t.match(await greet('/', missing), /greet/)
+})
+
 t.test('failures say what happened', async t => {
   const { service: executor } = await open(t)
   const folder = t.testdir({ plain: 'text', script: '#!/nowhere/interpreter\n' })

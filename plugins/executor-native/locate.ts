@@ -1,0 +1,44 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+
+/** How long a place holds, in milliseconds: a program that is installed earlier in PATH is found after that. */
+const known_ms = 1_000
+const knownMax = 256
+
+const known = new Map<string, { place: string, until_ms: number }>()
+
+/**
+ * Where a program is, so that the process made for it need not try each place of PATH: that took as long as the command `true`.
+ * @param path the PATH of the command's environment
+ * @returns its absolute path; the name itself where that is for the system to decide: it has a slash, was not found, or a
+ *   relative place of PATH comes first
+ */
+export function locate (program: string, path: string): string {
+  if (program.includes('/')) return program
+  const key = `${program}\0${path}`
+  const found = known.get(key)
+  if (found !== undefined && found.until_ms > performance.now()) return found.place
+  const place = find(program, path)
+  if (known.size >= knownMax) known.clear()
+  known.set(key, { place, until_ms: performance.now() + known_ms })
+  return place
+}
+
+function find (program: string, path: string): string {
+  for (const folder of path.split(':')) {
+    if (!isAbsolute(folder)) return program
+    const file = join(folder, program)
+    if (isProgram(file)) return file
+  }
+  return program
+}
+
+function isProgram (file: string): boolean {
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return false
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false // a folder that is closed to us, or a file that may not be run
+  }
+}
