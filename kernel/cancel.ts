@@ -9,10 +9,11 @@ export interface CancelSignal {
   removeEventListener (type: 'abort', listener: () => void): void
 }
 
-/** A controller that is its own signal. */
+/** A controller that is its own signal. Most have one listener, so that one is no list. */
 export class Canceller implements CancelSignal {
   #aborted = false
-  #listeners: (() => void)[] | undefined
+  #first: (() => void) | undefined
+  #others: (() => void)[] | undefined
 
   get aborted (): boolean {
     return this.#aborted
@@ -21,17 +22,22 @@ export class Canceller implements CancelSignal {
   abort (): void {
     if (this.#aborted) return
     this.#aborted = true
-    const listeners = this.#listeners ?? []
-    this.#listeners = undefined
-    for (const listener of listeners) listener()
+    const first = this.#first
+    const others = this.#others
+    this.#first = this.#others = undefined
+    first?.()
+    for (const listener of others ?? []) listener()
   }
 
   addEventListener (_type: 'abort', listener: () => void): void {
-    if (!this.#aborted) (this.#listeners ??= []).push(listener)
+    if (this.#aborted) return
+    if (this.#first === undefined && this.#others === undefined) this.#first = listener
+    else (this.#others ??= []).push(listener)
   }
 
   removeEventListener (_type: 'abort', listener: () => void): void {
-    this.#listeners = this.#listeners?.filter(one => one !== listener)
+    if (this.#first === listener) this.#first = undefined
+    else this.#others = this.#others?.filter(one => one !== listener)
   }
 }
 

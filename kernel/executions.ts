@@ -59,21 +59,18 @@ export class Executions {
   }
 
   /**
-   * Runs a job to its end. An aborted signal cancels it.
+   * Runs a job to its end. An aborted signal cancels it. Throws at once, and not by rejecting, where there is no execution.
    * @param accepted told its id, before the first event that carries it
    * @returns the final record, acknowledged as `storage.durability` says
    * @throws SkilletError OVERLOADED when the queue is full or the server stops; then there is no execution
    */
-  async run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
+  run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
+    const executor = this.#executorOf(job)
     const live = this.#accept(job, accepted)
     const cancel = (): void => { this.#end(live, 'cancel') }
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
-    try {
-      return await live.ended
-    } finally {
-      signal.removeEventListener('abort', cancel)
-    }
+    return live.ended = this.#perform(live, executor, () => { signal.removeEventListener('abort', cancel) })
   }
 
   /**
@@ -150,16 +147,21 @@ export class Executions {
     return undefined
   }
 
-  #accept (job: Job, accepted: ((execution_id: string) => void) | undefined): Live {
+  /** Where a job will run. @throws SkilletError when it can't now, or never with its parameters */
+  #executorOf (job: Job): Executor {
     const { config, executors } = this.#it
     if (this.#stopping) throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new executions')
     if (this.#waiting >= config.execution.queue_max) {
       throw new SkilletError('OVERLOADED', `${this.#waiting} executions are waiting, as many as execution.queue_max allows; try again later`)
     }
-    const runtime = job.tool.runtime ?? job.skill.runtime
+    const runtime = runtimeOf(job)
     const executor = executors.get(runtime)
     if (executor === undefined) throw new SkilletError('OVERLOADED', `No executor for the runtime "${runtime}" is running`, { runtime })
     executor.check?.(job.tool, job.parameters)
+    return executor
+  }
+
+  #accept (job: Job, accepted: ((execution_id: string) => void) | undefined): Live {
     const secrets = this.#secretsOf(job.skill)
     const redactor = redactorOf(job, secrets)
     this.#it.storage.admit()
@@ -171,7 +173,7 @@ export class Executions {
       status: 'queued',
       created_at: now,
       duration_ms: 0,
-      runtime,
+      runtime: runtimeOf(job),
       started_at: null,
       finished_at: null,
       parameters: withoutSecrets(job.tool, job.parameters, redactor),
@@ -189,11 +191,11 @@ export class Executions {
     else this.#saveLater(live)
     accepted?.(execution.id)
     this.#record(execution, now)
-    this.#perform(live, executor).then(live.end, live.fault)
     return live
   }
 
-  async #perform (live: Live, executor: Executor): Promise<Execution> {
+  /** @param leave called when it has ended */
+  async #perform (live: Live, executor: Executor, leave: () => void): Promise<Execution> {
     const { config, log, storage } = this.#it
     const { execution, job, secrets } = live
     const task: Task = {
@@ -222,6 +224,7 @@ export class Executions {
       if (config.storage.durability === 'committed') await storage.commit()
     } finally {
       if (!this.#unseen.delete(live)) this.#seen.delete(execution.id)
+      leave()
     }
     return execution
   }
@@ -345,6 +348,10 @@ export class Executions {
     if (stored === undefined) throw executionNotFound(id)
     return stored
   }
+}
+
+function runtimeOf ({ tool, skill }: Job): string {
+  return tool.runtime ?? skill.runtime
 }
 
 export function executionNotFound (id: string): SkilletError {

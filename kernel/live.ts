@@ -29,7 +29,8 @@ export class Live implements TaskObserver, Listed<Live> {
   readonly secrets: GivenSecrets | undefined
   /** For everything that is kept or sent of it; undefined where there is no secret. */
   readonly redactor: Redactor | undefined
-  readonly ended: Promise<Execution>
+  /** The final record, once it is acknowledged. */
+  ended!: Promise<Execution>
   /** performance.now() when it was accepted. */
   readonly accepted_ms = performance.now()
   ending: Ending = 'cancel'
@@ -40,8 +41,6 @@ export class Live implements TaskObserver, Listed<Live> {
   next: Live | undefined
   /** Only where somebody listens; and not with secrets: one may lie across two pieces, where no redactor finds it. */
   output?: (text: string) => void
-  end!: (execution: Execution) => void
-  fault!: (error: unknown) => void
   readonly #bus: Bus
   readonly #begin: (live: Live, isolation: Isolation, ago_ms: number) => void
 
@@ -53,7 +52,6 @@ export class Live implements TaskObserver, Listed<Live> {
     this.#bus = bus
     this.#begin = begin
     if (redactor === undefined && bus.has('output')) this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
-    this.ended = new Promise((resolve, reject) => { this.end = resolve; this.fault = reject })
   }
 
   started (isolation: Isolation, ago_ms = 0): void {

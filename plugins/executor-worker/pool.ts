@@ -58,24 +58,20 @@ export class Pool implements Executor {
    * Runs a task to its outcome.
    * @throws SkilletError OVERLOADED when the queue is full
    */
-  async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
-    if (signal.aborted || this.#closed) return { ...nothing, status: 'cancelled' }
+  run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
+    if (signal.aborted || this.#closed) return Promise.resolve({ ...nothing, status: 'cancelled' })
     const { module } = task.skill
-    if (module === undefined) return failed(`the skill ${task.skill.name} has no module to run`)
+    if (module === undefined) return Promise.resolve(failed(`the skill ${task.skill.name} has no module to run`))
     const waiting = this.#short.size + this.#others.size
     if (waiting >= this.#limits.queueMax) {
-      throw new SkilletError('OVERLOADED', `${waiting} script tools are waiting, as many as execution.queue_max allows; try again later`)
+      return Promise.reject(new SkilletError('OVERLOADED', `${waiting} script tools are waiting, as many as execution.queue_max allows; try again later`))
     }
+    // Nobody is told of an outcome twice: what is aborted later finds it settled.
     const run = new Run(task, module, observer, this.#log)
-    const cancel = (): void => { this.#cancel(run) }
-    signal.addEventListener('abort', cancel, { once: true })
+    signal.addEventListener('abort', () => { this.#cancel(run) }, { once: true })
     this.#laneOf(run).push(run)
     this.#pumpSoon()
-    try {
-      return await run.outcome
-    } finally {
-      signal.removeEventListener('abort', cancel)
-    }
+    return run.outcome
   }
 
   async probe (): Promise<void> {

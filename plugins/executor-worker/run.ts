@@ -53,22 +53,27 @@ export class Run implements Listed<Run> {
 
   /** @param ago_ms how long ago it began */
   started (isolation: Isolation, ago_ms: number): void {
-    this.#tell(observer => { observer.started(isolation, ago_ms) })
+    if (this.settled) return
+    try {
+      this.#observer.started(isolation, ago_ms)
+    } catch (error) {
+      this.#failed(error)
+    }
   }
 
   heard (message: Of<'progress'> | Of<'log'>): void {
-    if (message.type === 'log') this.#tell(observer => { observer.log(message.level, message.text) })
-    else this.#tell(observer => { observer.progress(message.done, message.total, message.message) })
+    if (this.settled) return
+    try {
+      if (message.type === 'log') this.#observer.log(message.level, message.text)
+      else this.#observer.progress(message.done, message.total, message.message)
+    } catch (error) {
+      this.#failed(error)
+    }
   }
 
   /** An observer that throws harms neither the run nor the thread's messages. */
-  #tell (tell: (observer: TaskObserver) => void): void {
-    if (this.settled) return
-    try {
-      tell(this.#observer)
-    } catch (error) {
-      this.#log.error({ execution_id: this.task.execution_id, error: messageOf(error) }, 'an observer of a run failed')
-    }
+  #failed (error: unknown): void {
+    this.#log.error({ execution_id: this.task.execution_id, error: messageOf(error) }, 'an observer of a run failed')
   }
 }
 
@@ -82,9 +87,9 @@ export function failed (message: string, details: Record<string, unknown> = {}):
 export function outcomeOf (result: Exclude<Result, { kind: 'recalled' | 'board' }>, bytesMax: number): Outcome {
   switch (result.kind) {
     case 'output': {
-      const kept = outputOf(result.text, bytesMax, result.bytes)
-      if (result.bytes <= outputBytesStop) return { ...kept, status: 'success' }
-      return { ...kept, status: 'failed', error: { message: `the tool put out ${result.bytes} bytes, more than the ${mebibytes(outputBytesStop)} MiB that are allowed`, details: {} } }
+      const { output, output_truncated } = outputOf(result.text, bytesMax, result.bytes)
+      if (result.bytes <= outputBytesStop) return { output, output_truncated, status: 'success' }
+      return { output, output_truncated, status: 'failed', error: { message: `the tool put out ${result.bytes} bytes, more than the ${mebibytes(outputBytesStop)} MiB that are allowed`, details: {} } }
     }
     case 'failed':
       return failed(result.message, result.name === undefined ? {} : { name: result.name })

@@ -168,7 +168,11 @@ export class App {
       this.replies.json(turn, serialize(output), this.#afterReply(framing))
     }
     const call = new HttpCall(turn)
-    if (sendsBody) return exchange.body(this.#bodies).then(bytes => gateway.answer(operation, readBody(placement, bytes, url), call)).then(reply)
+    const answerBody = async (): Promise<void> => {
+      const bytes = await exchange.body(this.#bodies)
+      reply(await gateway.answer(operation, readBody(placement, bytes, url), call))
+    }
+    if (sendsBody) return answerBody()
     const output = gateway.answer(operation, url, call)
     return output instanceof Promise ? output.then(reply) : reply(output)
   }

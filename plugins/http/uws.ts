@@ -187,11 +187,10 @@ class UwsExchange implements Exchange {
 
   body (bodies: Bodies): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      const body = bodies.open(error => {
+      const body = this.#body = bodies.open(error => {
         this.#receive = undefined
         reject(error)
       })
-      this.#body = body
       this.#onGone = () => { reject(new ClientGone()) }
       this.#take((chunk, last) => {
         body.add(chunk)

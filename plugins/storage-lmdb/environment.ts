@@ -89,6 +89,12 @@ export async function openEnvironment (file: string, prepare: (meta: RootDatabas
   }
 }
 
+/** Writes a value whose key is not there yet, within a transaction. @returns whether it was not */
+export function putNew<K extends string | number, V> (database: Database<V, K>, key: K, value: V): boolean {
+  const written: unknown = database.putSync(key, value, { noOverwrite: true }) // its types lack what it returns
+  return written === true
+}
+
 /** How long lmdb may take to tell why a commit failed. It tells in the same turn of the event loop. */
 const cause_ms = 1_000
 

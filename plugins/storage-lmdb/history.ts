@@ -1,6 +1,6 @@
 import { messageOf, type ExecutionSummary, type Logger, type StoredExecution } from '../../kernel/index.ts'
 import { ChunkEditor, chunkLength, chunkOf } from './columns.ts'
-import type { Environment } from './environment.ts'
+import { putNew, type Environment } from './environment.ts'
 import { Names } from './names.ts'
 import { readDetails, readOldest, readRow, readSummary, textsOf, type Texts } from './rows.ts'
 
@@ -11,12 +11,14 @@ export interface Limits { executions_max: number, days_max: number }
 
 /** What a transaction of `put` did. */
 export interface Written {
-  /** Ids that are done with, whether stored or refused. */
+  /** Ids that are done with, whether stored or refused: the first of those given. */
   ids: string[]
   /** Ids whose record can't be stored, and why. */
   refused: Map<string, unknown>
-  /** Sequence numbers of unfinished executions; undefined for those that ended. */
-  sequences: Map<string, number | undefined>
+  /** Sequence numbers of unfinished executions. */
+  begun: Map<string, number>
+  /** Of those that an earlier transaction found unfinished: they are no more. */
+  ended: string[]
 }
 
 /** A transaction holds the lock of all processes and runs on the main thread: it takes this much, and the rest waits for the next. */
@@ -72,7 +74,7 @@ export class History {
   put (records: ReadonlyMap<string, StoredExecution>): Written {
     const bounds = this.bounds()
     const { first, last } = bounds
-    const written: Written = { ids: [], refused: new Map(), sequences: new Map() }
+    const written: Written = { ids: [], refused: new Map(), begun: new Map(), ended: [] }
     const chunks = new ChunkEditor(this.#env)
     this.names.refresh()
     // Appending past a number that is there already would be dropped without a word.
@@ -96,7 +98,8 @@ export class History {
       const sequence = this.#place(id, stored, texts, bounds)
       const { execution, owner } = stored
       chunks.set(sequence, execution, this.names.numberOf(execution.skill_name, execution.tool_name))
-      written.sequences.set(id, owner === null ? undefined : sequence)
+      if (owner !== null) written.begun.set(id, sequence)
+      else if (this.#sequences.has(id)) written.ended.push(id)
     }
     chunks.write()
     this.#prune(bounds, bounds.last - last + pruneExtra, Number.NEGATIVE_INFINITY)
@@ -105,11 +108,9 @@ export class History {
   }
 
   /** To be told when the transaction of `put` is committed. */
-  committed ({ sequences }: Written): void {
-    for (const [id, sequence] of sequences) {
-      if (sequence === undefined) this.#sequences.delete(id)
-      else this.#sequences.set(id, sequence)
-    }
+  committed ({ begun, ended }: Written): void {
+    for (const [id, sequence] of begun) this.#sequences.set(id, sequence)
+    for (const id of ended) this.#sequences.delete(id)
   }
 
   /** To be told when the transaction of `put` did not come to be. */
@@ -154,16 +155,21 @@ export class History {
   /** Writes a record in its place, or in the next free one. @returns its sequence number */
   #place (id: string, { owner }: StoredExecution, { row, details }: Texts, bounds: Bounds): number {
     const { executions, ids, unfinished, cancels } = this.#env
-    const known = this.#sequences.get(id) ?? Number(ids.get(id) ?? Number.NaN)
-    const isNew = !(known >= bounds.first) // also when another process ended and pruned it
-    const sequence = isNew ? ++bounds.last : known
-    if (isNew) {
-      // `append` fills pages to the brim and spares the search for the place.
-      executions.putSync(sequence, row, { append: true })
-      ids.putSync(id, String(sequence))
-    } else {
-      executions.putSync(sequence, row)
+    let known = this.#sequences.get(id)
+    let isNew = false
+    if (known === undefined) {
+      // Most are new: to try costs less than to look first.
+      isNew = putNew(ids, id, String(bounds.last + 1))
+      if (!isNew) known = Number(ids.get(id))
     }
+    if (known !== undefined && !(known >= bounds.first)) { // another process ended and pruned it
+      isNew = true
+      ids.putSync(id, String(bounds.last + 1))
+    }
+    const sequence = isNew || known === undefined ? ++bounds.last : known
+    // `append` fills pages to the brim and spares the search for the place.
+    if (isNew) executions.putSync(sequence, row, { append: true })
+    else executions.putSync(sequence, row)
     if (details !== undefined) this.#env.details.putSync(sequence, details)
     else if (!isNew) this.#env.details.removeSync(sequence)
     if (owner !== null) unfinished.putSync(id, String(sequence))

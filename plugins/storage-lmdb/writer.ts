@@ -24,6 +24,12 @@ class Batch {
     this.promise = new Promise((resolve, reject) => { this.resolve = resolve; this.reject = reject })
     this.promise.catch(() => {}) // nobody needs to wait for it
   }
+
+  /** Those are done with; most often all of them. */
+  drop (ids: readonly string[]): void {
+    if (ids.length === this.records.size) this.records = new Map()
+    else for (const id of ids) this.records.delete(id)
+  }
 }
 
 /**
@@ -108,7 +114,7 @@ export class Writer {
           return this.#history.put(batch.records)
         })
         this.#history.committed(written)
-        for (const id of written.ids) this.#taken?.records.delete(id)
+        this.#taken?.drop(written.ids)
         refused.push(...written.refused.values())
       } while (this.#taken !== undefined && this.#taken.records.size > 0)
     } catch (error) {
