@@ -78,6 +78,14 @@ export class Pool implements Executor {
     }
   }
 
+  /** Starts a thread, where there is none. */
+  prepare (): void {
+    if (this.#closed || this.#threads.size > 0) return
+    const thread = this.#newThread(0)
+    thread.start()
+    this.#giveBack(thread)
+  }
+
   async probe (): Promise<void> {
     if (this.#closed) throw new Error('the executor is stopping')
     if (this.#computing >= this.#limits.threads) return // each has its time limit
