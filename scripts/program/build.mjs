@@ -14,6 +14,12 @@ const root_mark = '__SKILLET_DIST__'
 /** The program is run by its path; others are imported by their name. */
 const entries = { main: 'dist/plugins/main.js', skillet: 'dist/kernel/index.js', skill: 'dist/kernel/skill.js' }
 
+/** Packages that every run needs, so that their code is kept too. Each looks for files beside one of its own: what it means by that, and what tells it. */
+const placed = {
+  lmdb: { file: /\/lmdb\/native\.js$/, place: 'fileURLToPath(import.meta.url)', means: "require.resolve('lmdb')" },
+  piscina: { file: /\/piscina\/dist\/index\.js$/, place: '__dirname', means: "require('node:path').dirname(require.resolve('piscina'))" }
+}
+
 /**
  * Its parts and the kernel's public surface share their chunks, so that a further plugin meets the same kernel as the program.
  * @param shared options of esbuild
@@ -26,6 +32,7 @@ export async function buildProgram (shared) {
     splitting: true,
     entryNames: 'chunks/[name]',
     chunkNames: 'chunks/[name]-[hash]',
+    external: [...shared.external.filter(name => !(name in placed)), 'msgpackr-extract'],
     plugins: [{ name: 'places', setup: keepPlaces }],
     write: false,
     metafile: true
@@ -65,6 +72,13 @@ function keepPlaces (build) {
     const url = `new URL(${JSON.stringify(`${root_mark}/${relative('dist', path)}`)}, import.meta.url).href`
     return { contents: text.replaceAll('import.meta.url', url), loader: 'js' }
   })
+  for (const { file, place, means } of Object.values(placed)) {
+    build.onLoad({ filter: file }, ({ path }) => {
+      const text = readFileSync(path, 'utf8')
+      if (text.split(place).length !== 2) throw new Error(`${path} does not ask once for its place`)
+      return { contents: text.replace(place, means), loader: 'js' }
+    })
+  }
 }
 
 /**
