@@ -1,5 +1,5 @@
-/** The program's entry, and the only file that names all plugins. */
-async function main (args: readonly string[]): Promise<number> {
+/** The program's entry, and the only file that names all plugins. @returns the exit status */
+async function run (args: readonly string[]): Promise<number> {
   if (args[0] === 'mcp' && !args.includes('--help') && !args.includes('-h')) {
     const { isProtocolProcess, respawn } = await import('./mcp/respawn.ts')
     if (!isProtocolProcess()) return await respawn()
@@ -17,4 +17,8 @@ async function main (args: readonly string[]): Promise<number> {
   })
 }
 
-void main(process.argv.slice(2)).then(status => { process.exitCode = status })
+async function main (): Promise<void> {
+  process.exitCode = await run(process.argv.slice(2))
+}
+
+void main()

@@ -35,11 +35,15 @@ export default definePlugin({
     let loading: Promise<Pool> | undefined
     const load = (): Promise<Pool> => loading ??= import('./pool.ts').then(({ Pool }) => pool = new Pool(limits, heap, log))
     scope.defer(async () => { await (await loading)?.close() })
-    return {
+    const getReady = async (): Promise<void> => { (await load()).prepare() }
+    const executor: Executor & { readonly size: number } = {
       runtime: 'script',
+      /** Threads there are, whatever they do. */
+      get size () { return pool?.size ?? 0 },
       run: (task, observer, signal) => pool === undefined ? load().then(pool => pool.run(task, observer, signal)) : pool.run(task, observer, signal),
-      prepare () { load().then(pool => { pool.prepare() }, () => {}) }, // the run will tell
+      prepare () { getReady().catch(() => {}) }, // the run will tell what is wrong
       probe: async () => (await load()).probe()
     }
+    return executor
   }
 })

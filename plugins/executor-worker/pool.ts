@@ -49,7 +49,7 @@ export class Pool implements Executor {
     this.#log = log
   }
 
-  /** Threads there are, whatever they do. */
+  /** Threads there are. */
   get size (): number {
     return this.#threads.size
   }

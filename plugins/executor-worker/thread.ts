@@ -118,7 +118,7 @@ export class Thread {
 
   /** Starts it before there is anything to run. */
   start (): void {
-    this.#starting = this.ping().catch(() => {}).then(() => { this.#starting = undefined })
+    this.#starting = this.ping().catch(() => {})
   }
 
   /**
@@ -131,6 +131,7 @@ export class Thread {
       this.#sensitive ||= message.sensitive
     }
     if (this.#starting !== undefined) await this.#starting
+    this.#starting = undefined
     if (this.#gone) throw new ThreadDeath(undefined, this.#error)
     try {
       return await new Promise<Ended>((resolve, reject) => {

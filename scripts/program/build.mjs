@@ -14,11 +14,8 @@ const root_mark = '__SKILLET_DIST__'
 /** The program is run by its path; others are imported by their name. */
 const entries = { main: 'dist/plugins/main.js', skillet: 'dist/kernel/index.js', skill: 'dist/kernel/skill.js' }
 
-/** Packages that every run needs, so that their code is kept too. Each looks for files beside one of its own: what it means by that, and what tells it. */
-const placed = {
-  lmdb: { file: /\/lmdb\/native\.js$/, place: 'fileURLToPath(import.meta.url)', means: "require.resolve('lmdb')" },
-  piscina: { file: /\/piscina\/dist\/index\.js$/, place: '__dirname', means: "require('node:path').dirname(require.resolve('piscina'))" }
-}
+/** Piscina is bundled too, for its code. It looks for a file beside this one of its own; what it means by that, and what tells it. */
+const piscina = { file: /\/piscina\/dist\/index\.js$/, place: '__dirname', means: "require('node:path').dirname(require.resolve('piscina'))" }
 
 /**
  * Its parts and the kernel's public surface share their chunks, so that a further plugin meets the same kernel as the program.
@@ -32,7 +29,7 @@ export async function buildProgram (shared) {
     splitting: true,
     entryNames: 'chunks/[name]',
     chunkNames: 'chunks/[name]-[hash]',
-    external: [...shared.external.filter(name => !(name in placed)), 'msgpackr-extract'],
+    external: shared.external.filter(name => name !== 'piscina'),
     plugins: [{ name: 'places', setup: keepPlaces }],
     write: false,
     metafile: true
@@ -62,7 +59,7 @@ async function asFunction (file, text, { imports }) {
     return kind === 'require' ? `__load("${path}")` : `Promise.resolve().then(() => __load("${path}"))`
   })
   for (const path of own) if (!found.has(path)) throw new Error(`${file} imports ${path} in a form that is not known here`)
-  return `(function (module, exports, require, __load, __url) {${linked}})\n`
+  return `(function (module, exports, require, __load, __import, __url) {${linked.replaceAll(/(?<!\{)\bimport\(/g, '__import(')}})\n`
 }
 
 /** In a chunk, `import.meta.url` would tell where the chunk is; a module means where itself is. */
@@ -72,13 +69,11 @@ function keepPlaces (build) {
     const url = `new URL(${JSON.stringify(`${root_mark}/${relative('dist', path)}`)}, import.meta.url).href`
     return { contents: text.replaceAll('import.meta.url', url), loader: 'js' }
   })
-  for (const { file, place, means } of Object.values(placed)) {
-    build.onLoad({ filter: file }, ({ path }) => {
-      const text = readFileSync(path, 'utf8')
-      if (text.split(place).length !== 2) throw new Error(`${path} does not ask once for its place`)
-      return { contents: text.replace(place, means), loader: 'js' }
-    })
-  }
+  build.onLoad({ filter: piscina.file }, ({ path }) => {
+    const text = readFileSync(path, 'utf8')
+    if (text.split(piscina.place).length !== 2) throw new Error(`${path} does not ask once for its place`)
+    return { contents: text.replace(piscina.place, piscina.means), loader: 'js' }
+  })
 }
 
 /**

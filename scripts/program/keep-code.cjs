@@ -3,7 +3,6 @@
 const { writeFileSync } = require('node:fs')
 const loader = require('../../dist/program/loader.js')
 
-loader.scripts = new Map()
 process.on('exit', () => {
   for (const [file, script] of loader.scripts) writeFileSync(loader.codeOf(file), script.createCachedData())
 })

@@ -8,12 +8,11 @@ const { Script } = require('node:vm')
 
 /** Modules by file. */
 const modules = new Map()
+/** Scripts by file. */
+exports.scripts = new Map()
 
 /** Where the compiled code of a file is kept. */
 exports.codeOf = file => `${file}.code`
-
-/** Scripts by file, where somebody wants to keep their code. */
-exports.scripts = undefined
 
 /** @param file absolute path @returns what it exports */
 exports.load = function load (file) {
@@ -24,11 +23,11 @@ exports.load = function load (file) {
   const code = exports.codeOf(file)
   const script = new Script(readFileSync(file, 'utf8'), {
     filename: file,
-    ...(existsSync(code) && { cachedData: readFileSync(code) }),
-    importModuleDynamically: name => import(name) // packages and absolute addresses
+    ...(existsSync(code) && { cachedData: readFileSync(code) })
   })
-  exports.scripts?.set(file, script)
+  exports.scripts.set(file, script)
   const run = script.runInThisContext()
-  run(module, module.exports, require, path => load(join(dirname(file), path)), pathToFileURL(file).href)
+  // Scripts can't import by themselves: packages, and what has an absolute address, are imported from here.
+  run(module, module.exports, require, path => load(join(dirname(file), path)), name => import(name), pathToFileURL(file).href)
   return module.exports
 }
