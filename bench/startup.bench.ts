@@ -1,28 +1,39 @@
-// How long does a command take beside an empty Node process? `list` and `run` of the built program, and `serve` up to its
-// first healthy answer, as whole processes.
+// How long does a command take beside an empty Node process? `list` and `run` of the built program, of a script tool and of a command,
+// and `serve` up to its first healthy answer, as whole processes.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { makeHome, program, startServer, type Home } from '../test/support/program.ts'
 import { benchmark, type Row } from './lib/benchmark.ts'
 import { interleaved, median, ratios } from './lib/statistics.ts'
 
 export default benchmark({
-  question: 'How long does the first healthy answer take after the start, beside an empty Node process?',
+  question: 'How long do `list`, `run` and the first healthy answer of a server take, beside an empty Node process?',
   limit_s: 180,
   async run ({ quick }) {
     const home = await makeHome()
     try {
+      const folder = join(home.skills, 'native')
+      await mkdir(folder, { recursive: true })
+      await writeFile(join(folder, 'skill.toml'), 'description = "A command"\n[[tools]]\nname = "true"\ndescription = "Does nothing"\ncommand = ["true"]\n')
       const samples = await interleaved({
         empty: () => whole(home, ['-e', '0']),
         healthy: () => healthy(home),
         list: () => whole(home, [program, 'list']),
-        run: () => whole(home, [program, 'run', 'text:count', 'text=a'])
+        script: () => whole(home, [program, 'run', 'text:count', 'text=a']),
+        native: () => whole(home, [program, 'run', 'native:true'])
       }, quick ? 2 : 11)
       const row = (what: string, times: number[], goal?: Row['goal']): Row => ({
         what, against: 'an empty Node process', unit: '×', values: ratios(times, samples.empty), ...(goal !== undefined && { goal }),
         details: { ms: median(times), peer_ms: median(samples.empty) }
       })
-      return { rows: [row('first healthy answer after the start', samples.healthy, { at_most: 6 }), row('skillet list', samples.list), row('skillet run text:count', samples.run)] }
+      return {
+        rows: [
+          row('first healthy answer after the start', samples.healthy, { at_most: 6 }), row('skillet list', samples.list, { at_most: 4 }),
+          row('skillet run text:count', samples.script, { at_most: 4 }), row('skillet run of the command true', samples.native, { at_most: 4 })
+        ]
+      }
     } finally {
       await home.remove()
     }

@@ -205,6 +205,8 @@ export interface Executor {
    * @param signal of this run alone: it may be listened to for ever
    */
   run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome>
+  /** A tool of the runtime will be run soon: starts what its run would wait for. */
+  prepare? (): void
   /** Resolves when what runs its tools answers, or is busy with as many as it may run; rejects when it does not. One call at a time. */
   probe? (): Promise<void>
 }
@@ -220,7 +222,8 @@ export interface LoadedSkills {
 
 /** Finds skills. Later sources shadow earlier ones of the same name. */
 export interface SkillSource {
-  load (signal: AbortSignal): Promise<LoadedSkills>
+  /** @param only the name of the one skill that is asked for: others may be left out */
+  load (signal: AbortSignal, only?: string): Promise<LoadedSkills>
   /**
    * Calls back when `load` would give something else, be it at once. Called after the first `load`, and only in a kernel with
    * transports: a command that ends soon has no use for it. The returned function stops it.

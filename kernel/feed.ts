@@ -9,7 +9,6 @@ import { Scope } from './scope.ts'
 /** Loads the catalog and the search index from the sources, and keeps both true while sources change. */
 export class Feed {
   readonly #catalog: Catalog
-  readonly #search: Search
   readonly #sources: readonly SkillSource[]
   readonly #bus: Bus
   readonly #log: Logger
@@ -27,18 +26,29 @@ export class Feed {
   #indexing: Promise<void> | undefined
   #reloading: Promise<void> | undefined
 
-  constructor (catalog: Catalog, search: Search, sources: readonly SkillSource[], bus: Bus, log: Logger) {
+  /** What knows the skills too, once it is there. */
+  #search: Search | undefined
+
+  constructor (catalog: Catalog, sources: readonly SkillSource[], bus: Bus, log: Logger) {
     this.#catalog = catalog
-    this.#search = search
     this.#sources = sources
     this.#bus = bus
     this.#log = log
   }
 
-  /** Loads all sources. Rejects with what any of them, or the search, threw. */
-  async load (signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#sources.map(async source => { this.#loaded.set(source, await source.load(signal)) }))
+  /**
+   * Loads all sources. Rejects with what any of them threw.
+   * @param only the name of the one skill that is asked for; where there is none, all are loaded, for what is said of it
+   */
+  async load (signal: AbortSignal, only?: string): Promise<void> {
+    await Promise.all(this.#sources.map(async source => { this.#loaded.set(source, await source.load(signal, only)) }))
     this.#publish()
+    if (only !== undefined && !this.#catalog.skills.some(({ name }) => name === only)) await this.load(signal)
+  }
+
+  /** Lets a search know the skills, now and whenever they change. Rejects with what it threw. */
+  async index (search: Search): Promise<void> {
+    this.#search = search
     await this.#index()
   }
 
@@ -95,7 +105,7 @@ export class Feed {
       try {
         while (this.#stale && !this.#closed.signal.aborted) {
           this.#stale = false
-          await this.#search.index(this.#catalog.skills)
+          await this.#search?.index(this.#catalog.skills)
         }
       } finally {
         this.#indexing = undefined

@@ -2,13 +2,14 @@ import { mkdir } from 'node:fs/promises'
 import { Bus } from './bus.ts'
 import { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
-import type { AnyPlugin, Endpoint, Executor, Finding, Search, SkillSource, Slots, Storage, Transport } from './contracts.ts'
+import type { AnyPlugin, Endpoint, Executor, Finding, Search, SkillSource, Slot, Slots, Storage, Transport } from './contracts.ts'
 import { messageOf } from './errors.ts'
 import { examine, isolationNote } from './examine.ts'
 import { Executions } from './executions.ts'
 import { Feed } from './feed.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
+import type { SkillDefinition } from './manifest.ts'
 import { isAlive, thisProcess } from './owner.ts'
 import type { PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
@@ -30,6 +31,8 @@ export interface KernelOptions {
   config_file?: string
   /** A role that one process at a time may have on the data directory, such as `serve`. */
   role?: string
+  /** The one skill that is asked for, by a command that runs a tool and ends: others need not be loaded. */
+  only?: string
 }
 
 export interface Kernel {
@@ -54,7 +57,7 @@ const recover_ms = 5_000
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
  */
-export async function createKernel ({ config, plugins, secrets = noSecrets, log, version, data_dir, config_file, role }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
+export async function createKernel ({ config, plugins, secrets = noSecrets, log, version, data_dir, config_file, role, only }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
   const scope = new Scope()
   const bus = new Bus(log)
   const began_ms = performance.now()
@@ -68,20 +71,31 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     await mkdir(data_dir, { recursive: true, mode: 0o700 })
 
     const provided: Provided = { storage: [], search: [], executor: [], skills: [], endpoint: [], transport: [] }
-    // The storage first, wherever it stands: others are given its cache.
-    const isStorage = ({ plugin }: Supervisor): boolean => plugin.slot === 'storage'
-    for (const supervisor of [...supervisors.filter(isStorage), ...supervisors.filter(one => !isStorage(one))]) {
-      if (isDoor(supervisor.plugin)) continue
-      scope.defer(() => supervisor.stop())
-      const service = await supervisor.start({ ...base, ...(provided.storage[0] !== undefined && { cache: provided.storage[0].cache }) }, signal)
-      if (service !== undefined) keep(provided, supervisor.plugin.slot, service)
+    const start = async (...slots: Slot[]): Promise<void> => {
+      for (const supervisor of supervisors) {
+        if (!slots.includes(supervisor.plugin.slot)) continue
+        const service = await supervisor.start({ ...base, ...(provided.storage[0] !== undefined && { cache: provided.storage[0].cache }) }, signal)
+        if (service !== undefined) keep(provided, supervisor.plugin.slot, service)
+      }
     }
-    const storage = only('storage', provided.storage)
-    const search = only('search', provided.search)
-    if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
+    // Whatever starts first, the storage is stopped last.
+    for (const slot of ['storage', 'skills', 'executor', 'search']) {
+      for (const supervisor of supervisors) if (supervisor.plugin.slot === slot) scope.defer(() => supervisor.stop())
+    }
+    await start('skills', 'executor')
     const catalog = new Catalog()
-    const feed = new Feed(catalog, search, provided.skills, bus, log)
-    await feed.load(signal)
+    const feed = new Feed(catalog, provided.skills, bus, log)
+    if (only !== undefined) {
+      await feed.load(signal, only)
+      prepare(catalog.skills.find(({ name }) => name === only), provided.executor)
+    }
+    await start('storage')
+    await start('search') // which is given the storage's cache
+    const storage = single('storage', provided.storage)
+    const search = single('search', provided.search)
+    if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
+    if (only === undefined) await feed.load(signal)
+    await feed.index(search)
     if (plugins.some(({ slot }) => slot === 'transport')) {
       feed.follow()
       scope.defer(() => feed.close())
@@ -149,9 +163,10 @@ async function claim (storage: Storage, role: string, data_dir: string, note: st
 
 interface Provided { storage: Storage[], search: Search[], executor: Executor[], skills: SkillSource[], endpoint: Endpoint[], transport: Transport[] }
 
-/** Whether a plugin calls the gateway, and so starts after the services. */
-function isDoor ({ slot }: AnyPlugin): boolean {
-  return slot === 'endpoint' || slot === 'transport'
+/** Lets the executors that a skill's tools need get ready. */
+function prepare (skill: SkillDefinition | undefined, executors: readonly Executor[]): void {
+  const runtimes = new Set(skill?.tools.map(tool => tool.runtime ?? skill.runtime))
+  for (const executor of executors) if (runtimes.has(executor.runtime)) executor.prepare?.()
 }
 
 /** Files a service under its slot. A plugin's `setup` is typed to return what its slot asks for. */
@@ -159,7 +174,7 @@ function keep (provided: Provided, slot: keyof Slots, service: Slots[keyof Slots
   (provided[slot] as Slots[keyof Slots][]).push(service)
 }
 
-function only<T> (slot: string, services: readonly T[]): T {
+function single<T> (slot: string, services: readonly T[]): T {
   const [service, ...others] = services
   if (service === undefined) throw new Error(`no plugin provides ${slot}`)
   if (others.length > 0) throw new Error(`${services.length} plugins provide ${slot}; there can be one`)

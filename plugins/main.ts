@@ -1,12 +1,11 @@
-#!/usr/bin/env node
-import { isProtocolProcess, respawn } from './mcp/respawn.ts'
-
-/** The program's entry, and the only file that names all plugins. */
-const args = process.argv.slice(2)
-if (args[0] === 'mcp' && !args.includes('--help') && !args.includes('-h') && !isProtocolProcess()) process.exitCode = await respawn()
-else {
+/** The program's entry, and the only file that names all plugins. @returns the exit status */
+async function run (args: readonly string[]): Promise<number> {
+  if (args[0] === 'mcp' && !args.includes('--help') && !args.includes('-h')) {
+    const { isProtocolProcess, respawn } = await import('./mcp/respawn.ts')
+    if (!isProtocolProcess()) return await respawn()
+  }
   const { runCommandLine } = await import('./cli/index.ts')
-  process.exitCode = await runCommandLine(args, {
+  return await runCommandLine(args, {
     storage: () => import('./storage-lmdb/index.ts'),
     scratch: () => import('./storage-memory/index.ts'),
     search: () => import('./search-hnsw/index.ts'),
@@ -17,3 +16,9 @@ else {
     transports: [() => import('./http/index.ts')]
   })
 }
+
+async function main (): Promise<void> {
+  process.exitCode = await run(process.argv.slice(2))
+}
+
+void main()

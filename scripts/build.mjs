@@ -1,14 +1,12 @@
 // Builds dist/: compiles, copies what is not code, and writes what the program says of itself.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, relative } from 'node:path'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { buildProgram, keepCode } from './program/build.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 process.chdir(root)
-/** Stands in a bundle for the way from its file to dist/, until the file's place is known. */
-const root_mark = '__SKILLET_DIST__'
 
 rmSync('dist', { recursive: true, force: true })
 const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc'], { stdio: 'inherit' })
@@ -30,8 +28,6 @@ const shared = {
   target: 'node20',
   // Packages that find files beside their own, and native ones; and what only some calls need.
   external: ['esbuild', 'lmdb', 'piscina', 'pino', 'swagger-ui-dist', 'uWebSockets.js', 'hnswlib-node', '@huggingface/transformers'],
-  banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
-  sourcemap: true,
   logLevel: 'warning'
 }
 
@@ -42,28 +38,17 @@ await build({
   entryPoints: ['dist/plugins/skills-directory/worker.js', 'dist/plugins/executor-worker/worker.js', 'dist/plugins/search-hnsw/thread.js'],
   outdir: 'dist/plugins',
   outbase: 'dist/plugins',
+  banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+  sourcemap: true,
   allowOverwrite: true
 })
 
-// The program is bundled too, for the same reason, and beside the compiled files, which tests import one by one. Its parts
-// and the kernel's public surface share their chunks, so that a further plugin meets the same kernel as the program.
-const program = await build({
-  ...shared,
-  entryPoints: { main: 'dist/plugins/main.js', skillet: 'dist/kernel/index.js', skill: 'dist/kernel/skill.js' },
-  outdir: 'dist/program',
-  splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
-  plugins: [{ name: 'places', setup: keepPlaces }],
-  write: false
-})
-for (const { path, text } of program.outputFiles) {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, text.replaceAll(root_mark, relative(dirname(path), 'dist') || '.'))
-}
+await buildProgram(shared)
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-mkdirSync('dist', { recursive: true })
 writeFileSync('dist/build-info.json', JSON.stringify({ version, commit: commit(), build_date: new Date().toISOString().slice(0, 10) }))
+
+await keepCode()
 
 function commit () {
   try {
@@ -71,15 +56,6 @@ function commit () {
   } catch {
     return 'unknown'
   }
-}
-
-/** In a chunk, `import.meta.url` would tell where the chunk is; a module means where itself is. */
-function keepPlaces (build) {
-  build.onLoad({ filter: /\/dist\/(kernel|plugins)\/.*\.js$/ }, ({ path }) => {
-    const text = readFileSync(path, 'utf8')
-    const url = `new URL(${JSON.stringify(`${root_mark}/${relative('dist', path)}`)}, import.meta.url).href`
-    return { contents: text.replaceAll('import.meta.url', url), loader: 'js' }
-  })
 }
 
 /** The helper in C, where there is a compiler that takes it: without, the helper in Node takes its place. */

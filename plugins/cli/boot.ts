@@ -67,7 +67,7 @@ export function configure (given: Given, { env, cwd }: Pick<Terminal, 'env' | 'c
 }
 
 /** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
-export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, { role, file }: { role?: string, file?: string } = {}): Promise<Kernel> {
+export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, { role, only, file }: { role?: string, only?: string, file?: string } = {}): Promise<Kernel> {
   const config_file = configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) })
   // The key is no setting: who needs it reads the environment.
   const { SERVICE_API_KEY: key } = readEnvFile(dirname(config_file)).values
@@ -96,6 +96,7 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     version: readVersion(),
     data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,
     config_file,
-    ...(role !== undefined && { role })
+    ...(role !== undefined && { role }),
+    ...(only !== undefined && { only })
   }, signal)
 }

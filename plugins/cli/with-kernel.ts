@@ -8,13 +8,15 @@ import { addSettingOptions } from './options.ts'
 /** What a command does with a kernel. */
 export interface KernelCommand<Options> {
   needs: Needs
+  /** The name of the one skill that it is about, where others need not be loaded. */
+  only? (args: readonly string[]): string
   act (kernel: Kernel, options: Options, args: readonly string[]): Promise<void>
   /** Default: warnings and errors as lines on standard error. */
   logger? (config: Config): Logger
 }
 
 /** Gives a command `--json`, the flags of the settings, and an action that boots a kernel and stops it again. */
-export function actWithKernel<Options extends { json?: boolean }> (command: Command, { terminal, signal, builtin }: CommandContext, { needs, act, logger }: KernelCommand<Options>): void {
+export function actWithKernel<Options extends { json?: boolean }> (command: Command, { terminal, signal, builtin }: CommandContext, { needs, only, act, logger }: KernelCommand<Options>): void {
   command.option('--json', 'print JSON')
   const given = addSettingOptions(command, { serve: needs.transports })
   command.action(async (): Promise<void> => {
@@ -22,7 +24,7 @@ export function actWithKernel<Options extends { json?: boolean }> (command: Comm
     const from = file === undefined ? {} : { file }
     const config = configure({ flags, ...from }, terminal)
     const log = logger?.(config) ?? createTextLogger(line => { terminal.err(`${line}\n`) })
-    const kernel = await boot(builtin, config, needs, terminal, log, signal, { ...from, ...(needs.transports && { role: 'serve' }) })
+    const kernel = await boot(builtin, config, needs, terminal, log, signal, { ...from, ...(needs.transports && { role: 'serve' }), ...(only !== undefined && { only: only(command.args) }) })
     try {
       await act(kernel, command.opts<Options>(), command.args)
     } finally {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { definePlugin, threadsOf } from '../../kernel/index.ts'
+import { definePlugin, threadsOf, type Executor } from '../../kernel/index.ts'
 import { HeapWatch } from './heap-watch.ts'
-import { Pool } from './pool.ts'
+import type { Pool } from './pool.ts'
 
 /** Between asking a tool to end and ending its thread. */
 const grace_ms = 300
@@ -9,7 +9,7 @@ const grace_ms = 300
 const threadsMin = 64
 const threadsEach = 8
 
-/** Runs script skills in worker threads. */
+/** Runs script skills in worker threads. The pool, with Piscina, is loaded when the first of them is to run. */
 export default definePlugin({
   name: 'executor-worker',
   slot: 'executor',
@@ -17,11 +17,11 @@ export default definePlugin({
     load_ms: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'How long a skill\'s module may take to load, in milliseconds' }),
     idle_ms: Type.Integer({ default: 10_000, minimum: 100, maximum: 3_600_000, description: 'An idle script thread is ended after so long, in milliseconds' })
   }, { additionalProperties: false }),
-  setup ({ config, scope, log }, { load_ms, idle_ms }) {
+  setup ({ config, scope, log }, { load_ms, idle_ms }): Executor {
     const threads = threadsOf(config)
     const { queue_max, output_bytes_max, heap_bytes_max } = config.execution
     const heap = new HeapWatch(heap_bytes_max, log)
-    const pool = new Pool({
+    const limits = {
       threads,
       threadsMax: Math.max(threadsMin, threadsEach * threads),
       queueMax: queue_max,
@@ -30,8 +30,20 @@ export default definePlugin({
       load_ms,
       grace_ms,
       idle_ms
-    }, heap, log)
-    scope.defer(() => pool.close())
-    return pool
+    }
+    let pool: Pool | undefined
+    let loading: Promise<Pool> | undefined
+    const load = (): Promise<Pool> => loading ??= import('./pool.ts').then(({ Pool }) => pool = new Pool(limits, heap, log))
+    scope.defer(async () => { await (await loading)?.close() })
+    const getReady = async (): Promise<void> => { (await load()).prepare() }
+    const executor: Executor & { readonly size: number } = {
+      runtime: 'script',
+      /** Threads there are, whatever they do. */
+      get size () { return pool?.size ?? 0 },
+      run: (task, observer, signal) => pool === undefined ? load().then(pool => pool.run(task, observer, signal)) : pool.run(task, observer, signal),
+      prepare () { getReady().catch(() => {}) }, // the run will tell what is wrong
+      probe: async () => (await load()).probe()
+    }
+    return executor
   }
 })

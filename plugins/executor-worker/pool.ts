@@ -49,7 +49,7 @@ export class Pool implements Executor {
     this.#log = log
   }
 
-  /** Threads there are, whatever they do. */
+  /** Threads there are. */
   get size (): number {
     return this.#threads.size
   }
@@ -72,6 +72,14 @@ export class Pool implements Executor {
     this.#laneOf(run).push(run)
     this.#pumpSoon()
     return run.outcome
+  }
+
+  /** Starts a thread, where there is none. */
+  prepare (): void {
+    if (this.#closed || this.#threads.size > 0) return
+    const thread = this.#newThread(0)
+    thread.start()
+    this.#giveBack(thread)
   }
 
   async probe (): Promise<void> {

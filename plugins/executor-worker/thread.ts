@@ -65,6 +65,8 @@ export class Thread {
   readonly #options: ThreadOptions
   readonly nice: number
   #worker: Worker | undefined
+  /** Where it was started before it was given anything: resolves when it answers, or never will. */
+  #starting: Promise<void> | undefined
   #port: MessagePort | undefined
   /** A run to be asked as soon as the thread listens. */
   #ask: Of<'ask'> | undefined
@@ -114,6 +116,11 @@ export class Thread {
     return this.#ending !== undefined || this.#gone
   }
 
+  /** Starts it before there is anything to run. */
+  start (): void {
+    this.#starting = this.ping().catch(() => {})
+  }
+
   /**
    * Gives it a run or a batch. One at a time; its board was dealt for it.
    * @throws ThreadDeath when it ended before the run did; everything it had said before was heard by then
@@ -123,6 +130,9 @@ export class Thread {
       this.revisions.set(message.module, message.revision)
       this.#sensitive ||= message.sensitive
     }
+    if (this.#starting !== undefined) await this.#starting
+    this.#starting = undefined
+    if (this.#gone) throw new ThreadDeath(undefined, this.#error)
     try {
       return await new Promise<Ended>((resolve, reject) => {
         const given: Given = { resolve, reject, ended: undefined, returned: false }

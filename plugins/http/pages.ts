@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import type { Version } from '../../kernel/index.ts'
 import type { App, Turn } from './app.ts'
 import { docsPage, docsScript } from './docs.ts'
@@ -28,8 +30,12 @@ export function addPages (app: App, version: Version): void {
   serve('/docs/api/', () => asset(html, docsPage))
   serve('/docs/api/docs.js', () => asset(script, docsScript))
   for (const [file, type] of [['swagger-ui.css', 'text/css; charset=utf-8'], ['swagger-ui-bundle.js', script], ['favicon-32x32.png', 'image/png']] as const) {
-    serve(`/docs/api/${file}`, async () => asset(type, await readFile(new URL(file, import.meta.resolve('swagger-ui-dist/package.json')))))
+    serve(`/docs/api/${file}`, async () => asset(type, await readFile(join(swaggerFolder(), file))))
   }
+}
+
+function swaggerFolder (): string {
+  return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 }
 
 function asset (type: string, body: string | Uint8Array): Asset {

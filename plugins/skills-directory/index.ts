@@ -25,7 +25,7 @@ export default definePlugin({
     const library = new Library({ places: placesOf(config.skills), describing, list_ms: describe_ms, patience_ms })
     let followed = false
     return {
-      load: async signal => followed ? library.loaded : await library.load(AbortSignal.any([signal, stopped.signal])),
+      load: async (signal, only) => followed ? library.loaded : await library.load(AbortSignal.any([signal, stopped.signal]), only),
       watch (changed) {
         if (watch === 'off') return () => {}
         const follow = new Follow({ library, changed, mode: watch, log, health })

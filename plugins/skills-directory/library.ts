@@ -66,9 +66,12 @@ export class Library {
     }))
   }
 
-  /** Reads everything anew and takes it as it is. Rejects only with the signal's reason. */
-  async load (signal: AbortSignal): Promise<LoadedSkills> {
-    await this.#list(undefined, signal)
+  /**
+   * Reads everything anew and takes it as it is. Rejects only with the signal's reason.
+   * @param only reads what can be the skill of this name, and nothing else
+   */
+  async load (signal: AbortSignal, only?: string): Promise<LoadedSkills> {
+    await this.#list(undefined, signal, only)
     await this.#settle(undefined, signal)
     return this.#loaded
   }
@@ -95,13 +98,13 @@ export class Library {
   }
 
   /** Lists the places and finds the entries that are not as they were. What was known is forgotten where `dirty` is absent. */
-  async #list (dirty: Dirty | 'all' | undefined, signal: AbortSignal): Promise<Dirty> {
+  async #list (dirty: Dirty | 'all' | undefined, signal: AbortSignal, only?: string): Promise<Dirty> {
     const changed = new Map<Place, Set<string>>()
     const before = new Map(dirty === undefined ? [] : this.#shelves.map(shelf => [shelf.place.path, shelf]))
     this.#shelves = await Promise.all(this.#options.places.map(async place => {
       const old = before.get(place.path)
       const known = old === undefined || dirty === undefined || dirty === 'all' ? undefined : { listing: old.listing, changed: dirty.get(place) ?? new Set<string>() }
-      const listing = await listPlace(place, this.#options.list_ms, signal, known)
+      const listing = await listPlace(place, this.#options.list_ms, signal, { known, only })
       const entries = new Map<string, Entry>()
       for (const [name, looked] of listing.entries) {
         const entry = old?.entries.get(name)

@@ -35,11 +35,15 @@ export interface Listing {
   identity: string | undefined
 }
 
-/**
- * Looks at the entries of a directory. Rejects only with the signal's reason.
- * @param known an earlier listing, and the entries that may have changed since: others are not looked at again
- */
-export async function listSkills (directory: string, signal: AbortSignal, known?: { listing: Listing, changed: ReadonlySet<string> }): Promise<Listing> {
+export interface ListOptions {
+  /** An earlier listing, and the entries that may have changed since: others are not looked at again. */
+  known?: { listing: Listing, changed: ReadonlySet<string> } | undefined
+  /** Entries that can't be the skill of this name are left out. */
+  only?: string | undefined
+}
+
+/** Looks at the entries of a directory. Rejects only with the signal's reason. */
+export async function listSkills (directory: string, signal: AbortSignal, { known, only }: ListOptions = {}): Promise<Listing> {
   const listing: Listing = { entries: new Map(), linked: new Set(), faults: [], real_path: undefined, identity: undefined }
   const fault = (error: string): void => { listing.faults.push({ name: basename(directory), path: directory, error }) }
   const names: string[] = []
@@ -48,6 +52,7 @@ export async function listSkills (directory: string, signal: AbortSignal, known?
     listing.real_path = await realpath(directory)
     for await (const entry of await opendir(directory)) {
       if (entry.name.startsWith('.') || entry.name === 'node_modules' || entry.isFile()) continue
+      if (only !== undefined && entry.name !== only && lenientName(entry.name) !== only) continue
       names.push(entry.name)
       if (entry.isSymbolicLink()) listing.linked.add(entry.name)
       if (names.length > entriesMax) break

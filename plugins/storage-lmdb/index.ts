@@ -2,7 +2,6 @@ import { access, constants, mkdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { definePlugin, isAbsent, messageOf, type Finding } from '../../kernel/index.ts'
 import { checkFile } from './check-file.ts'
-import { openEnvironment } from './environment.ts'
 import { claimFormat, formatVersion, migrate } from './format.ts'
 import { History } from './history.ts'
 import { LmdbStorage } from './lmdb-storage.ts'
@@ -12,7 +11,7 @@ import { Writer } from './writer.ts'
 /** The file in the data directory; `history.mdb-lock` stands beside it. */
 export const fileName = 'history.mdb'
 
-/** Keeps executions on disk, in an LMDB file that several processes may use at once. */
+/** Keeps executions on disk, in an LMDB file that several processes may use at once. LMDB is loaded at the start, while others get ready. */
 export default definePlugin({
   name: 'storage-lmdb',
   slot: 'storage',
@@ -20,6 +19,7 @@ export default definePlugin({
     await mkdir(data_dir, { recursive: true, mode: 0o700 })
     const file = join(data_dir, fileName)
     await checkFile(file)
+    const { openEnvironment } = await import('./environment.ts')
     const env = await openEnvironment(file, (meta, transact) => claimFormat(file, meta, transact))
     scope.defer(() => env.close())
     await migrate(env)

@@ -157,7 +157,7 @@ export default defineSkill({
         const top = await roots.real(path)
         const matches = matcher([glob])
         const omitted: Omitted = { unreadable: 0, cut: false }
-        const search = { roots, has: finder(text, pattern, ignore_case), limit, lines: [] as string[], length: 0, larger: 0, signal: context.signal }
+        const search = { roots, has: await finder(text, pattern, ignore_case), limit, lines: [] as string[], length: 0, larger: 0, signal: context.signal }
         const single = (await lstat(top)).isFile()
         if (single) await searchFile(top, search)
         else {

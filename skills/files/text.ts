@@ -1,5 +1,4 @@
 import type { FileHandle } from 'node:fs/promises'
-import { RE2JS } from 're2js'
 
 /** How much of a file is read at a time, in bytes. */
 const chunkBytes = 65_536
@@ -46,8 +45,9 @@ export async function * linesOf (handle: FileHandle, signal: AbortSignal): Async
 }
 
 /** Whether a line has a text or an RE2 pattern, which matches in linear time. @throws Error about the pattern */
-export function finder (find: string, pattern: boolean, ignoreCase: boolean): (line: string) => boolean {
+export async function finder (find: string, pattern: boolean, ignoreCase: boolean): Promise<(line: string) => boolean> {
   if (!pattern && !ignoreCase) return line => line.includes(find)
+  const { RE2JS } = await import('re2js')
   try {
     const compiled = RE2JS.compile(pattern ? find : RE2JS.quote(find), ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
     return line => compiled.matcher(line).find()

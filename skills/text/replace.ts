@@ -1,4 +1,4 @@
-import { RE2JS } from 're2js'
+import type { RE2JS } from 're2js'
 
 /** The longest result, in characters: a short text and replacement can make a very long one. */
 export const resultMax = 8_000_000
@@ -10,8 +10,8 @@ export interface Replacement { find: string, replacement: string, pattern: boole
  * and `${name}` stand for groups and `$$` for a dollar sign.
  * @throws Error saying what is wrong with the pattern or replacement, or that the result is too long
  */
-export function replace (text: string, { find, replacement, pattern, ignore_case, first_only }: Replacement): { text: string, count: number } {
-  const matcher = compile(pattern ? find : RE2JS.quote(find), ignore_case).matcher(text)
+export async function replace (text: string, { find, replacement, pattern, ignore_case, first_only }: Replacement): Promise<{ text: string, count: number }> {
+  const matcher = (await compile(find, { pattern, ignore_case })).matcher(text)
   const pieces = pattern ? template(replacement) : [replacement]
   let result = ''
   let end = 0
@@ -31,9 +31,11 @@ export function replace (text: string, { find, replacement, pattern, ignore_case
   return { text: result, count }
 }
 
-function compile (pattern: string, ignoreCase: boolean): RE2JS {
+/** The library is loaded when it is needed: that takes longer than most tools of this skill. */
+async function compile (find: string, { pattern, ignore_case }: Pick<Replacement, 'pattern' | 'ignore_case'>): Promise<RE2JS> {
+  const { RE2JS } = await import('re2js')
   try {
-    return RE2JS.compile(pattern, RE2JS.MULTILINE | (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0))
+    return RE2JS.compile(pattern ? find : RE2JS.quote(find), RE2JS.MULTILINE | (ignore_case ? RE2JS.CASE_INSENSITIVE : 0))
   } catch (error) {
     throw new Error(`the pattern can't be used (RE2 syntax, without lookaround and backreferences): ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   }

@@ -43,7 +43,7 @@ export default defineSkill({
         ignore_case: { type: 'boolean', description: 'Find upper and lower case alike', default: false },
         first_only: { type: 'boolean', description: 'Replace the first place only', default: false }
       },
-      run: ({ text, ...how }) => replace(text, how).text
+      run: async ({ text, ...how }) => (await replace(text, how)).text
     },
 
     lines: {

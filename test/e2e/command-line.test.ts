@@ -22,7 +22,7 @@ t.test('list shows every skill, for people and for programs, and names the broke
 })
 
 t.test('run prints the output, and takes parameters in three ways', async t => {
-  t.match(await skillet(home, ['run', 'temper:echo', 'text=a = b']), { status: 0, stdout: 'a = b\n', stderr: /broken/ })
+  t.match(await skillet(home, ['run', 'temper:echo', 'text=a = b']), { status: 0, stdout: 'a = b\n', stderr: '' }, 'nothing is said of other skills')
   t.match(await skillet(home, ['run', 'temper:echo', '--params', '{"text": "json"}']), { status: 0, stdout: 'json\n' })
   t.match(await skillet(home, ['run', 'temper:echo', '--params', '-'], { input: '{"text": "piped"}' }), { status: 0, stdout: 'piped\n' })
   const result = JSON.parse((await skillet(home, ['run', 'command:sleep', 'seconds=0', '--json'])).stdout) as object

@@ -350,6 +350,10 @@ t.test('no thread before the first run, and none after the last', async t => {
   if (!('size' in executor)) throw new Error('the pool tells how many threads it has')
   const sized: { size: unknown } = executor
   t.equal(sized.size, 0)
+  executor.prepare?.()
+  await until(() => sized.size === 1)
+  t.equal(await output('echo', { text: 'expected' }), 'expected')
+  t.equal(sized.size, 1, 'the run has the thread that was started for it')
   await Promise.all([output('sleep', { ms: 20 }), output('sleep', { ms: 20 }), output('sleep', { ms: 20 })])
   t.ok(Number(sized.size) > 0)
   await until(() => sized.size === 0)

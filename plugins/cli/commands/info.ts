@@ -11,6 +11,7 @@ const define: DefineCommand = (command, context) => {
   command.argument('<skill|skill:tool>', 'the skill, such as git, or the tool, such as git:log')
   actWithKernel<{ json?: boolean }>(command, context, {
     needs: quick,
+    only: ([target = '']) => splitTarget(target).skill_name,
     async act ({ gateway }, { json = false }, [target = '']) {
       const { terminal, signal } = context
       const { skill_name, tool_name } = splitTarget(target)

@@ -14,6 +14,7 @@ const define: DefineCommand = (command, context) => {
     .option('--timeout <ms>', 'time limit in milliseconds')
   actWithKernel<RunOptions>(command, context, {
     needs: recording,
+    only: ([target = '']) => splitTarget(target).skill_name,
     act: ({ gateway }, options, [target = '', ...pairs]) => run(gateway, target, pairs, options, context.terminal, context.signal)
   })
 }
