@@ -41,8 +41,8 @@ function createAjv (validateSchema: boolean): Ajv2020 {
     code: { regExp: linearTime }
   })
   addFormats.default(ajv, { mode: 'fast', keywords: false })
-  // Keywords of OpenAPI and TypeBox that say nothing about validity.
-  ajv.addVocabulary(['example', 'flag'])
+  // Keywords of OpenAPI and TypeBox that say nothing about validity, and one that ajv heeds but does not list.
+  ajv.addVocabulary(['example', 'flag', '$anchor'])
   return ajv
 }
 
