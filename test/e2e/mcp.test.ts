@@ -12,6 +12,7 @@ import { LoggingMessageNotificationSchema, ResultSchema } from '@modelcontextpro
 import { callTool, connect, execute, RawAgent, textOf } from '../support/mcp.ts'
 import { writeMcpSkills } from '../support/mcp-skills.ts'
 import { makeHome, node, program, request, startServer } from '../support/program.ts'
+import { below } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const home = await makeHome()
@@ -205,12 +206,6 @@ t.test('lines that are no messages are answered and passed over, and tools can b
 })
 
 const isAlive = (pid: number): boolean => spawnSync('kill', ['-0', String(pid)], { stdio: 'ignore' }).status === 0
-/** Processes below one, all the way down. */
-function below (pid: number): number[] {
-  const children = spawnSync('ps', ['--ppid', String(pid), '-o', 'pid='], { encoding: 'utf8' }).stdout.trim().split(/\s+/).filter(Boolean).map(Number)
-  return [...children, ...children.flatMap(below)]
-}
-
 for (const [how, end] of [['SIGTERM', (agent: RawAgent) => agent.child.kill('SIGTERM')], ['the death of what the client started', (agent: RawAgent) => agent.child.kill('SIGKILL')]] as const) {
   t.test(`${how} ends it with its children`, async t => {
     const agent = new RawAgent(home)
