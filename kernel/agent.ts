@@ -21,8 +21,13 @@ export function parameterLine ({ name, type, description, required, ...keywords 
   return `${name} ${kind}${required ? ' required' : ''}${preset === undefined ? '' : ` = ${oneLine(JSON.stringify(preset), 80)}`}${range}: ${oneLine(description)}`
 }
 
-export function parameterLines ({ parameters }: Pick<Tool, 'parameters'>): string[] {
-  return parameters.map(parameterLine)
+/** The parameters that an agent gives; its client fills in the others. */
+export function agentParameters ({ parameters }: Pick<Tool, 'parameters'>): ParameterDescriptor[] {
+  return parameters.filter(({ from_client }) => from_client === undefined)
+}
+
+export function parameterLines (tool: Pick<Tool, 'parameters'>): string[] {
+  return agentParameters(tool).map(parameterLine)
 }
 
 /** Takes items while their JSON fits in a budget of characters; the first is always taken. */

@@ -59,7 +59,12 @@ export const Config = Type.Object({
     allow_download: Type.Boolean({ default: false, description: 'Download the model that search.model names, where it is not there yet' })
   }),
   mcp: section('Agents, by the Model Context Protocol', {
-    expose: Type.Array(Type.String({ pattern: ACCESS_PATTERN.source }), { default: [], maxItems: 1000, description: 'Tools shown as tools of their own beside the three: "git", "git:log", "git:*-status"' })
+    expose: Type.Array(Type.String({ pattern: ACCESS_PATTERN.source }), { default: [], maxItems: 1000, description: 'Tools shown as tools of their own beside the three: "git", "git:log", "git:*-status"' }),
+    prompts: Type.Array(Type.String({ pattern: ACCESS_PATTERN.source }), { default: [], maxItems: 1000, description: 'Tools shown as prompts, likewise: their output is what is said to the model' }),
+    resources: Type.Unsafe<Record<string, string>>({
+      type: 'object', default: {}, maxProperties: 1000, propertyNames: { pattern: '^[a-z][a-z0-9+.-]*://\\S+$' }, additionalProperties: { type: 'string', pattern: '^[a-z0-9-]{1,64}:[A-Za-z0-9_.-]{1,64}$' },
+      description: 'Tools shown as resources, by their address, whose {names} are the tool\'s parameters: "git://{ref}/log" = "git:log"'
+    })
   }),
   skills: section('Where skills come from', {
     bundled: Type.Boolean({ default: true, description: 'Serve the bundled skills' }),

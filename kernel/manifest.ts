@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox'
 import { VARIABLE_NAME, type CommandTemplate } from './command.ts'
+import { RULE_KEYWORDS } from './parameters.ts'
 import { SECRET_NAME } from './secrets.ts'
-import { PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type Tool } from './schemas.ts'
+import { FROM_CLIENT, PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type Tool } from './schemas.ts'
 
 /** What a skill says it needs. Absent means: no network, no writes outside a private temporary directory. */
 export type Permissions = Static<typeof Permissions>
@@ -28,8 +29,15 @@ const parameterFields = {
   description: description('the parameter means', 2000),
   required: Type.Boolean({ default: false, description: 'Whether a call must give it' }),
   secret: Type.Boolean({ default: false, description: 'Its values are never stored or logged' }),
-  allow_dash: Type.Boolean({ default: false, description: 'Its values may begin an argument with `-`' })
+  allow_dash: Type.Boolean({ default: false, description: 'Its values may begin an argument with `-`' }),
+  from_client: Type.Enum(FROM_CLIENT, { description: 'An agent\'s client fills it in, never the agent: `answers` to what the tool asked, the `state` that the tool gave when it asked, or the client\'s `capabilities`' })
 }
+
+/** What must hold of the parameters together: that one needs another, that there is one of two. */
+const rules = Type.Optional(Type.Object(
+  Object.fromEntries(RULE_KEYWORDS.map(keyword => [keyword, Type.Optional(Type.Unknown())])),
+  { additionalProperties: false, description: 'JSON Schema keywords for the parameters together: `anyOf`, `if`, `dependentRequired`, `$defs`' }
+))
 
 /** An argument, or a group of arguments that is left out when a parameter in it is absent. */
 export const CommandPart = Type.Cyclic({
@@ -54,6 +62,7 @@ export const ManifestFile = Type.Object({
     cwd: Type.Optional(Type.String({ description: 'Working directory; may hold placeholders' })),
     env: Type.Optional(Type.Record(Type.String({ pattern: VARIABLE_NAME.source }), Type.String(), { maxProperties: 64, additionalProperties: false, description: 'Variables set for the command; values may hold placeholders' })),
     timeout_ms: Type.Optional(timeout_ms),
+    rules,
     parameters: Type.Optional(Type.Array(Type.Object({
       name: Type.String({ pattern: PARAMETER_NAME.source }), ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
     }, { additionalProperties: true }), { maxItems: parametersMax }))
@@ -69,6 +78,7 @@ export const ScriptFile = Type.Object({
   tools: Type.Record(Type.String({ pattern: TOOL_NAME.source }), Type.Object({
     description: description('the tool does', 2000),
     timeout_ms: Type.Optional(timeout_ms),
+    rules,
     parameters: Type.Optional(Type.Record(Type.String({ pattern: PARAMETER_NAME.source }), Type.Object({
       ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
     }, { additionalProperties: true }), { maxProperties: parametersMax, additionalProperties: false }))

@@ -7,7 +7,11 @@ import type { Search, Storage } from './contracts.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Executions } from './executions.ts'
 import type { JsonObject, PluginStatus, TRANSPORTS } from './schemas.ts'
+import type { Terms } from './terms.ts'
 import type { Version } from './version.ts'
+
+/** By what a parameter declares as `from_client`. */
+export type ClientInput = Readonly<{ answers?: JsonObject | undefined, state?: string | undefined, capabilities?: JsonObject | undefined }>
 
 /** How a call came in. */
 export interface Call {
@@ -16,6 +20,10 @@ export interface Call {
   signal: CancelSignal
   /** Told the id of the execution that the call makes, as soon as there is one; its events on the bus carry it. */
   accepted?: (execution_id: string) => void
+  /** What an agent's client brought beside the agent's parameters. Absent where the caller is none: it may give those itself. */
+  readonly client?: ClientInput
+  /** Told what a tool says in the terms of MCP; whether it was understood. If so, an agent's answer has only its text. */
+  spoken?: (terms: Terms) => boolean
   /** The rights it came with; without any it may do everything. The gateway enforces them. */
   readonly access?: Access | undefined
 }

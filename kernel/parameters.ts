@@ -6,17 +6,29 @@ export const patternSubjectMax = 65_536
 export const uniqueItemsMax = 1_000
 
 /** Fields of a descriptor that say something about the parameter and not about its value. */
-const notKeywords = new Set(['name', 'required', 'secret', 'allow_dash'])
+const notKeywords = new Set(['name', 'required', 'secret', 'allow_dash', 'from_client'])
 
-/** The JSON Schema (2020-12) of a tool's `parameters` object: unknown parameters are refused. */
-export function compileInputSchema (parameters: readonly ParameterDescriptor[]): JsonObject {
+/** Keywords for the parameters together, which a tool may give beside them. */
+export const RULE_KEYWORDS = [
+  '$schema', '$defs', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'minProperties', 'maxProperties'
+] as const
+
+/**
+ * The JSON Schema (2020-12) of a tool's `parameters` object: unknown parameters are refused.
+ * @param rules keywords for the parameters together
+ */
+export function compileInputSchema (parameters: readonly ParameterDescriptor[], rules: JsonObject = {}): JsonObject {
   const properties: JsonObject = {}
   for (const parameter of parameters) {
     const keywords = Object.entries(parameter).filter(([key]) => !notKeywords.has(key))
     properties[parameter.name] = bound(Object.fromEntries(keywords))
   }
   const required = parameters.filter(parameter => parameter.required).map(parameter => parameter.name)
-  return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false }
+  const { $schema, ...further } = rules
+  return {
+    ...($schema !== undefined && { $schema }), type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false,
+    ...Object.fromEntries(Object.entries(further).map(([key, value]) => [key, dataKeywords.has(key) ? value : bound(value)]))
+  }
 }
 
 /** Keywords whose value is data, in which nothing is a schema. */

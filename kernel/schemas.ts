@@ -24,6 +24,9 @@ const parameterFields = Type.Object({
   required: Type.Boolean({ description: 'Whether a call must give it' })
 }, { $id: 'Parameter', additionalProperties: true, description: 'A parameter of a tool; any JSON Schema keyword may stand in it' })
 
+/** What an agent's client can fill in of a call, beside the agent's parameters. */
+export const FROM_CLIENT = ['answers', 'state', 'capabilities'] as const
+
 /** One parameter of a tool. Any further JSON Schema keyword may stand in it. */
 export type ParameterDescriptor = Static<typeof parameterFields> & JsonObject
 export const ParameterDescriptor = Type.Unsafe<ParameterDescriptor>(parameterFields)

@@ -1,12 +1,25 @@
-import { text as readAll } from 'node:stream/consumers'
+import { Worker } from 'node:worker_threads'
 import { search } from '@jmespath-community/jmespath'
 import { RE2JS } from 're2js'
 import { messageOf } from './errors.ts'
-import { selectedMax, type Selecting, type Selection } from './select.ts'
+import { selectedMax, type Answer, type Selecting, type Selection } from './select.ts'
 
-/** The process that `select` starts: one question on standard input, one answer on standard output. */
-const asked = JSON.parse(await readAll(process.stdin)) as Selecting // `select` wrote it
-process.stdout.write(JSON.stringify(answer(asked)))
+/**
+ * The process that `select` starts: it answers each message by one. An expression leaves it no turn of its own, so a thread
+ * ends it when it takes too much memory, or its parent is gone.
+ */
+const bytesMax = Number(process.argv[2]) * 1_048_576
+const watch = `
+const parent = process.ppid
+const bytesMax = ${bytesMax}
+setInterval(() => { if (process.memoryUsage.rss() > bytesMax || process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 10)`
+
+new Worker(watch, { eval: true, stdout: false, stderr: false }).unref()
+process.on('message', (asked: Selecting) => { // `select` sent it
+  const selection = answer(asked)
+  process.send?.({ selection, spent: process.memoryUsage.rss() > bytesMax / 2 } satisfies Answer)
+})
+process.on('disconnect', () => { process.exit() })
 
 function answer ({ text, grep, jmespath }: Selecting): Selection {
   let chosen = text
@@ -19,7 +32,7 @@ function answer ({ text, grep, jmespath }: Selecting): Selection {
     }
     try {
       const found = search(data, jmespath)
-      chosen = typeof found === 'string' ? found : JSON.stringify(found, undefined, 1)
+      chosen = typeof found === 'string' ? found : JSON.stringify(found ?? null, undefined, 1)
     } catch (error) {
       return { failure: `jmespath was not applied: ${messageOf(error)}` }
     }

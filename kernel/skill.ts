@@ -25,6 +25,11 @@ export interface Parameter {
   required?: boolean
   /** Its values are never stored or logged. Default false. */
   secret?: boolean
+  /**
+   * An agent's client fills it in, never the agent: `answers` to what the tool asked (an object), the `state` that the tool
+   * gave when it asked (a string), or the client's `capabilities` (an object). Absent where the caller is no such client.
+   */
+  from_client?: 'answers' | 'state' | 'capabilities'
   default?: unknown
   enum?: readonly unknown[]
   [keyword: string]: unknown
@@ -50,6 +55,8 @@ export type Values<P extends Record<string, Parameter>> =
 export interface ScriptTool<P extends Record<string, Parameter>> {
   description: string
   parameters?: P
+  /** JSON Schema keywords for the parameters together, such as `anyOf`, `if` and `then`, `dependentRequired`, `$defs`. */
+  rules?: Record<string, unknown>
   /** Time limit in milliseconds; `execution.timeout_ms` where absent. */
   timeout_ms?: number
   /** Does the work. What it returns (or resolves to) is the output: a string as it is, anything else as JSON. A throw fails the execution. */

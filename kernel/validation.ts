@@ -41,8 +41,8 @@ function createAjv (validateSchema: boolean): Ajv2020 {
     code: { regExp: linearTime }
   })
   addFormats.default(ajv, { mode: 'fast', keywords: false })
-  // Keywords of OpenAPI and TypeBox that say nothing about validity.
-  ajv.addVocabulary(['example', 'flag'])
+  // Keywords of OpenAPI and TypeBox that say nothing about validity, and one that ajv heeds but does not list.
+  ajv.addVocabulary(['example', 'flag', '$anchor'])
   return ajv
 }
 
@@ -106,7 +106,7 @@ function explain (errors: readonly ErrorObject[], root: string): string {
       if (pattern !== undefined) return `${where} has a field "${shorten(name)}"; names must match "${pattern}"`
       return `${where} has an unknown field "${shorten(name)}"${didYouMean(name, known)}`
     }
-    case 'required': return `${where} must have the field "${params['missingProperty']}"`
+    case 'required': return `${where} must have the field ${missing(errors).map(name => `"${name}"`).join(' or ')}`
     case 'enum': {
       const allowed = Array.isArray(params['allowedValues']) ? params['allowedValues'] : []
       return `${where} must be one of ${allowed.slice(0, 20).map(value => JSON.stringify(value)).join(', ')}`
@@ -114,6 +114,13 @@ function explain (errors: readonly ErrorObject[], root: string): string {
     case 'const': return `${where} must be ${JSON.stringify(params['allowedValue'])}`
     default: return `${where} ${error.message ?? 'is invalid'}`
   }
+}
+
+/** The field that is missing, or those of which one is: of an `anyOf`, what each alternative lacks comes before its own error. */
+function missing (errors: readonly ErrorObject[]): unknown[] {
+  const names = errors.map(({ params }) => (params as JsonObject)['missingProperty'])
+  const isChoice = errors.at(-1)?.keyword === 'anyOf' && errors.slice(0, -1).every(({ keyword, instancePath }) => keyword === 'required' && instancePath === errors[0]?.instancePath)
+  return isChoice ? [...new Set(names.slice(0, -1))] : names.slice(0, 1)
 }
 
 function shorten (name: string): string {

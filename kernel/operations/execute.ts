@@ -3,7 +3,9 @@ import { SkilletError } from '../errors.ts'
 import { checkExcerpt, excerpt, ExcerptWanted } from '../excerpt.ts'
 import { resultOf } from '../executions.ts'
 import { agentTool, operation, type Call, type Services } from '../operation.ts'
+import { withClientInput } from '../client-input.ts'
 import { ExecuteResult, JsonObject, SkillNameAsked, ToolNameAsked } from '../schemas.ts'
+import { termsOf, textOf } from '../terms.ts'
 import { exampleCall, exampleExecution, exampleId } from './examples.ts'
 
 const Input = Type.Object({
@@ -54,15 +56,18 @@ export const execute = operation({
       const wanted = { max_output, truncate, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) }
       await checkExcerpt(wanted)
       const result = await run(services, asked, call)
-      const { output, note } = await excerpt(result.output, wanted)
+      const terms = termsOf(result.output, services.catalog.tool(asked.skill_name, asked.tool_name).tool)
+      const spoken = terms !== undefined && call.spoken?.(terms) === true
+      const { output, note } = await excerpt(spoken ? textOf(terms) : result.output, wanted)
       return { ...result, output, ...(note !== undefined && { note: `${note}; whole output: ${outputUri(result.execution_id)}` }) }
     }
   }),
   handler: run
 })
 
-async function run ({ catalog, config, executions }: Services, { skill_name, tool_name, parameters, timeout_ms }: Static<typeof Input>, { transport, signal, accepted, access }: Call): Promise<ExecuteResult> {
+async function run ({ catalog, config, executions }: Services, { skill_name, tool_name, parameters: given, timeout_ms }: Static<typeof Input>, { transport, signal, accepted, access, client }: Call): Promise<ExecuteResult> {
   const { skill, tool } = catalog.tool(skill_name, tool_name)
+  const parameters = client === undefined ? given : withClientInput(skill_name, tool, given, client)
   catalog.check(skill, tool, parameters)
   const { timeout_ms: usual_ms, timeout_ms_max } = config.execution
   if (timeout_ms !== undefined && timeout_ms > timeout_ms_max) {

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import { Child } from './child.ts'
+import { closeInheritedFiles } from './inherited.ts'
 import { createDecoder, encode, readToHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
 import { whyRefused } from './refusal.ts'
 
@@ -12,6 +13,7 @@ import { whyRefused } from './refusal.ts'
 /** Descriptor of the pipe to the server. */
 const pipe = 3
 
+closeInheritedFiles()
 const children = new Map<number, Child>()
 const channel = new Socket({ fd: pipe, readable: true, writable: true })
 

@@ -1,5 +1,6 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
-import type { Access, Call } from '../../kernel/index.ts'
+import { CLIENT_CAPABILITIES_META_KEY, type Server, type ServerContext } from '@modelcontextprotocol/server'
+import { isObject, type Access, type Call, type JsonObject } from '../../kernel/index.ts'
+import { stateOf } from './asking.ts'
 
 /** The rights of a request travel through the SDK as what it calls authentication; a request without any has all. */
 export function authOf ({ access }: Call): { token: string, clientId: string, scopes: string[], extra: Record<string, unknown> } {
@@ -10,4 +11,11 @@ export function authOf ({ access }: Call): { token: string, clientId: string, sc
 export function callOf ({ http, mcpReq: { signal } }: ServerContext): Call {
   const access = http?.authInfo?.extra?.['access'] as Access | undefined // as authOf put it there
   return { transport: 'mcp', signal, access }
+}
+
+/** The call that a request to run a tool makes, with what its client brought. */
+export function callWithClient (ctx: ServerContext, server: Server, asked: unknown): Call {
+  const { inputResponses: answers, envelope } = ctx.mcpReq
+  const declared = (envelope as JsonObject | undefined)?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+  return { ...callOf(ctx), client: { answers, state: stateOf(ctx, asked), capabilities: isObject(declared) ? declared : {} } }
 }

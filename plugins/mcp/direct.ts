@@ -1,24 +1,30 @@
 import { createHash } from 'node:crypto'
-import { isSpecType, type CallToolResult, type Tool } from '@modelcontextprotocol/server'
-import { compileAllows, listSkills, type Access, type Call, type Gateway } from '../../kernel/index.ts'
+import { isSpecType, ProtocolError, ProtocolErrorCode, type CallToolResult } from '@modelcontextprotocol/server'
+import { coerceText, compileAllows, execute, listSkills, SkilletError, termsOf, type Access, type Call, type Gateway, type Terms, type Tool } from '../../kernel/index.ts'
+import type { Host } from './host.ts'
 
-/** A tool of a skill that is shown as one of MCP. */
-export interface DirectTool { skill_name: string, tool_name: string, definition: Tool }
+/** A tool of a skill that is shown by a name of its own. */
+export interface DirectTool { skill_name: string, tool_name: string, tool: Tool }
 
 /** The longest name that all clients take. */
 const nameMax = 64
 
-/** The tools that `mcp.expose` names, for each set of rights; made anew when the skills change. */
+/** The tools that a setting names, for each set of rights; found anew when the skills change. */
 export class DirectTools {
   readonly #gateway: Gateway
   readonly #exposes: ReturnType<typeof compileAllows>
+  readonly #reserved: ReadonlySet<string>
   #made = new WeakMap<object, ReadonlyMap<string, DirectTool>>()
   readonly #everybody = {}
 
-  /** @param patterns as those of a key's rights: `git`, `git:log`, `git:*-status` */
-  constructor (gateway: Gateway, patterns: readonly string[]) {
+  /**
+   * @param patterns as those of a key's rights: `git`, `git:log`, `git:*-status`
+   * @param reserved names that others have
+   */
+  constructor (gateway: Gateway, patterns: readonly string[], reserved: Iterable<string>) {
     this.#gateway = gateway
     this.#exposes = compileAllows(patterns)
+    this.#reserved = new Set(reserved)
   }
 
   /** Whether any tool may be shown. */
@@ -42,9 +48,8 @@ export class DirectTools {
     for (const skill of skills) {
       for (const tool of skill.tools) {
         if (!exposes(skill.name, tool.name)) continue
-        const name = nameOf(skill.name, tool.name, taken => tools.has(taken) || this.#gateway.operations.some(({ agent }) => agent?.name === taken))
-        const inputSchema = tool.input_schema as Tool['inputSchema'] // always of an object
-        tools.set(name, { skill_name: skill.name, tool_name: tool.name, definition: { name, title: `${skill.name}: ${tool.name}`, description: tool.description, inputSchema } })
+        const name = nameOf(skill.name, tool.name, taken => tools.has(taken) || this.#reserved.has(taken))
+        tools.set(name, { skill_name: skill.name, tool_name: tool.name, tool })
       }
     }
     this.#made.set(whose, tools)
@@ -60,14 +65,23 @@ function nameOf (skill: string, tool: string, isTaken: (name: string) => boolean
   return `${plain.slice(0, nameMax - hash.length - 1)}_${hash}`
 }
 
-/** What a tool says in the terms of MCP, such as an image: an output that is JSON of the shape `{"content": […]}`, and nothing else. */
-export function contentOf (output: string): CallToolResult['content'] | undefined {
-  if (!/^\s*\{\s*"content"\s*:\s*\[/.test(output)) return undefined
-  let value: unknown
+/**
+ * Runs a tool for a client that gives texts, as it does for prompts and in addresses.
+ * @throws ProtocolError saying what failed: there are no failed results but of tools
+ */
+export async function runTool ({ skill_name, tool_name, tool }: DirectTool, given: Readonly<Record<string, string>>, call: Call, host: Pick<Host, 'gateway'>): Promise<{ output: string, terms: Terms | undefined }> {
+  const parameters = Object.fromEntries(Object.entries(given).map(([name, text]) => [name, coerceText(tool.parameters.find(parameter => parameter.name === name), text)]))
   try {
-    value = JSON.parse(output)
-  } catch {
-    return undefined
+    const { output } = await host.gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
+    return { output, terms: termsOf(output, tool) }
+  } catch (error) {
+    const { kind, message } = SkilletError.from(error)
+    throw new ProtocolError(kind === 'invalid' || kind === 'missing' || kind === 'forbidden' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message)
   }
-  return isSpecType.CallToolResult(value) && Object.keys(value).length === 1 ? value.content : undefined
+}
+
+/** Contents that a tool gave in the terms of MCP, such as an image; undefined where they are none. */
+export function contentOf (terms: Terms | undefined): CallToolResult['content'] | undefined {
+  const result = terms !== undefined && 'content' in terms ? { content: terms.content } : undefined
+  return isSpecType.CallToolResult(result) ? result.content : undefined
 }

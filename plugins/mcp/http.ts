@@ -19,10 +19,11 @@ export class McpOverHttp {
     this.#modern = createMcpHandler(() => host.createServer({ tracked: false }), { legacy: 'reject', onerror })
     this.#sessions = new Sessions(host)
     this.#sse = new SseSessions(host)
-    host.onSkills = () => {
+    host.onSkills = changed => {
       this.#modern.notify.resourcesChanged()
       this.#modern.notify.promptsChanged()
       if (host.direct.any) this.#modern.notify.toolsChanged()
+      for (const uri of changed) this.#modern.notify.resourceUpdated(uri)
     }
   }
 

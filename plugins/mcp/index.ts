@@ -1,4 +1,5 @@
 import { definePlugin } from '../../kernel/index.ts'
+import { checkAddresses } from './addresses.ts'
 import type { McpOverHttp } from './http.ts'
 
 /** MCP on the HTTP server: `/mcp` for all revisions, and `/sse` with `/messages` for the oldest. Loaded when it is first asked for. */
@@ -6,6 +7,7 @@ export default definePlugin({
   name: 'mcp',
   slot: 'endpoint',
   setup ({ config, gateway, log, scope }) {
+    checkAddresses(config.mcp.resources)
     let loaded: McpOverHttp | undefined
     let loading: Promise<McpOverHttp> | undefined
     const load = async (): Promise<McpOverHttp> => {

@@ -1,9 +1,11 @@
-import { ResourceNotFoundError, ResourceTemplate, type McpServer, type ReadResourceResult, type ServerContext } from '@modelcontextprotocol/server'
-import { getExecution, outputUri, SkilletError } from '../../kernel/index.ts'
-import { callOf } from './call.ts'
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, ResourceTemplate, UriTemplate, type CallToolResult, type InputRequiredResult, type McpServer, type ReadResourceResult, type ServerContext, type Variables } from '@modelcontextprotocol/server'
+import { getExecution, getSkill, outputUri, SkilletError } from '../../kernel/index.ts'
+import { askingResult, isAsking } from './asking.ts'
+import { callOf, callWithClient } from './call.ts'
+import { contentOf, runTool } from './direct.ts'
 import type { Host } from './host.ts'
 
-/** Serves what can be read: outputs of executions, whole and in parts. */
+/** Serves what can be read: outputs of executions, whole and in parts, and the tools that are shown as resources. */
 export function addResources (server: McpServer, host: Host): void {
   const description = 'Output of an execution, as execute gave its id; also what a failed one had put out'
   const uri = outputUri('{id}')
@@ -12,6 +14,47 @@ export function addResources (server: McpServer, host: Host): void {
     (found, { id }, ctx) => readOutput(found, id, undefined, undefined, ctx, host))
   server.registerResource('execution-output-part', new ResourceTemplate(`${uri}?offset={offset}&length={length}`, { list: undefined }), { title: 'Part of an output, in characters', ...described },
     (found, { id, offset, length }, ctx) => readOutput(found, id, offset, length, ctx, host))
+  for (const [address, tool] of Object.entries(host.resources)) addTool(server, address, tool, host)
+}
+
+/** A tool as a resource. Its description is the catalog's to give, to those who may see it. */
+function addTool (mcp: McpServer, address: string, target: string, host: Host): void {
+  const said = { title: target, description: `What ${target} answers` }
+  const read = (uri: URL, variables: Variables, ctx: ServerContext): Promise<ReadResourceResult | InputRequiredResult> => readTool(uri, target, variables, ctx, mcp, host)
+  if (UriTemplate.isTemplate(address)) mcp.registerResource(address, new ResourceTemplate(address, { list: undefined }), said, read)
+  else mcp.registerResource(target, new URL(address).href, said, (uri, ctx) => read(uri, {}, ctx))
+}
+
+async function readTool ({ href }: URL, target: string, variables: Variables, ctx: ServerContext, { server }: McpServer, host: Host): Promise<ReadResourceResult | InputRequiredResult> {
+  const [skill_name = '', tool_name = ''] = target.split(':')
+  const call = callWithClient(ctx, server, href)
+  const { tools } = await host.gateway.invoke(getSkill, { name: skill_name }, call).catch((): { tools: [] } => ({ tools: [] }))
+  const tool = tools.find(({ name }) => name === tool_name)
+  if (tool === undefined) throw new ResourceNotFoundError(href)
+  const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded([value].flat().join(','))]))
+  const { output, terms } = await runTool({ skill_name, tool_name, tool }, given, call, host)
+  if (terms !== undefined && isAsking(terms)) return await askingResult(terms, href, ctx, host.states)
+  const contents = contentOf(terms)?.flatMap(content => resourceOf(href, content))
+  return { contents: contents ?? [{ uri: href, mimeType: 'text/plain', text: output }] }
+}
+
+/** A content of a tool's answer as one of a resource; a link is none. */
+function resourceOf (uri: string, content: CallToolResult['content'][number]): ReadResourceResult['contents'] {
+  switch (content.type) {
+    case 'text': return [{ uri, mimeType: 'text/plain', text: content.text }]
+    case 'image':
+    case 'audio': return [{ uri, mimeType: content.mimeType, blob: content.data }]
+    case 'resource': return [content.resource]
+    default: return []
+  }
+}
+
+function decoded (text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The address has a malformed percent sign')
+  }
 }
 
 type Value = string | string[] | undefined

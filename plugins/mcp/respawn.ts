@@ -7,11 +7,14 @@ import type { Writable } from 'node:stream'
 /**
  * Standard output is the protocol's alone, and whatever a tool prints must not get there, by whatever way. Threads share
  * the descriptors of their process, and Node can't move one. So the process that the client starts only starts another:
- * in that one, descriptor 1 is standard error, and 3 is what the client reads.
+ * in that one, descriptor 1 is standard error, and one behind those that programs count on is what the client reads. Node
+ * marks those up to 15 as its own when it starts, so that no command inherits them. A script that looks for it can
+ * still write there: it shares the process.
  */
-const protocolFd = 3
+const protocolFd = 15
 /** Ends when the parent does, should it be killed. */
-const lifelineFd = 4
+const lifelineFd = 14
+const stdio = Object.assign(Array.from({ length: protocolFd + 1 }, (): 'ignore' | 'pipe' | number => 'ignore'), { 0: 0, 1: 2, 2: 2, [lifelineFd]: 'pipe', [protocolFd]: 1 })
 const mark = 'SKILLET_MCP_CHILD'
 
 /** Whether this is the process that speaks with the client. */
@@ -23,7 +26,7 @@ export function isProtocolProcess (): boolean {
 export async function respawn (): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
     env: { ...process.env, [mark]: '1' },
-    stdio: [0, 2, 2, 1, 'pipe']
+    stdio
   })
   const end = (): void => { child.kill('SIGTERM') }
   process.on('SIGTERM', end).on('SIGHUP', end)

@@ -12,6 +12,9 @@ const idle = { max_ms: 30 * 60_000, check_ms: 60_000 }
 /** What all sessions keep of what was sent, for clients that lost their connection, in bytes. */
 const keptBytesMax = 64 * 1_048_576
 
+/** After what time a client that lost its connection should ask again, in milliseconds. */
+const retry_ms = 1_000
+
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly events: RecentEvents
@@ -65,6 +68,7 @@ export class Sessions {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       eventStore: events,
+      retryInterval: retry_ms,
       onsessioninitialized: id => { this.#sessions.set(id, session) }
     })
     const server = this.#host.createServer({ tracked: true, running: change => { session.running += change } })

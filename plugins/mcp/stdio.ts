@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { definePlugin, messageOf } from '../../kernel/index.ts'
+import { checkAddresses } from './addresses.ts'
 import { Host } from './host.ts'
 import { LineTransport } from './lines.ts'
 import { openProtocol } from './respawn.ts'
@@ -10,6 +11,7 @@ export default definePlugin({
   name: 'mcp-stdio',
   slot: 'transport',
   setup ({ config, gateway, log, scope }) {
+    checkAddresses(config.mcp.resources)
     const host = new Host(gateway, config, log)
     scope.defer(() => { host.close() })
     let wire: LineTransport | undefined

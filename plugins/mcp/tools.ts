@@ -1,9 +1,10 @@
 import { ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool } from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
-import { cut, didYouMean, execute, outputUri, SkilletError, type AgentTool, type Call, type JsonObject } from '../../kernel/index.ts'
+import { agentParameters, cut, didYouMean, execute, outputUri, SkilletError, termsOf, type AgentTool, type Call, type JsonObject, type Terms } from '../../kernel/index.ts'
 import { contentOf, type DirectTool } from './direct.ts'
 import { failureOf } from './failures.ts'
-import { callOf } from './call.ts'
+import { askingResult, isAsking } from './asking.ts'
+import { callOf, callWithClient } from './call.ts'
 import type { Host } from './host.ts'
 
 /** Clients refuse a `/` in the names that are listed; this prefix is taken all the same. */
@@ -17,12 +18,13 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
   const agents = new Map(host.gateway.operations.flatMap(({ agent }) => agent === undefined ? [] : [[agent.name, agent] as const]))
   server.setRequestHandler('tools/list', async (_request, ctx) => {
     const direct = await host.direct.of(callOf(ctx))
-    return { tools: [...[...agents.values()].map(described), ...[...direct.values()].map(({ definition }) => definition)] }
+    return { tools: [...[...agents.values()].map(described), ...[...direct].map(([name, tool]) => describedDirect(name, tool))] }
   })
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: given = {} } }, ctx) => {
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: asked = {} } }, ctx) => {
+    const given = structuredClone(asked) // checking it fills in defaults, and it may be asked again
     const bare = name.startsWith(fullName) ? name.slice(fullName.length) : name
     const agent = agents.get(bare)
-    const call = callOf(ctx)
+    const call = callWithClient(ctx, server, [name, asked])
     const direct = agent === undefined ? await host.direct.of(call) : new Map<string, DirectTool>()
     const one = direct.get(name)
     if (agent === undefined && one === undefined) {
@@ -30,11 +32,23 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     }
     running(1)
     const report = host.reports.begin(ctx, name)
-    const told: Call = { ...call, accepted: id => { report.follow(id) } }
+    let terms: Terms | undefined
+    const told: Call = {
+      ...call,
+      accepted: id => { report.follow(id) },
+      spoken (said) {
+        if (isAsking(said) || contentOf(said) !== undefined) terms = said
+        return terms !== undefined
+      }
+    }
     try {
-      if (agent !== undefined) return answerOf(await host.gateway.invoke(agent, given, told), links(server.getNegotiatedProtocolVersion()))
-      if (one !== undefined) return await callDirect(one, given, told, host)
-      throw new Error('unreachable')
+      const result = agent !== undefined
+        ? answerOf(await host.gateway.invoke(agent, given, told), links(server.getNegotiatedProtocolVersion()))
+        : one !== undefined ? await callDirect(one, given, told, host) : unreachable()
+      if (terms === undefined) return result
+      if (isAsking(terms)) return await askingResult(terms, [name, asked], ctx, host.states)
+      const content = contentOf(terms) ?? []
+      return agent === undefined ? { content } : { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
     } catch (error) {
       return await failureOf(SkilletError.from(error), agent, call, host)
     } finally {
@@ -42,6 +56,10 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
       running(-1)
     }
   })
+}
+
+function unreachable (): never {
+  throw new Error('unreachable')
 }
 
 function described ({ name, title, description, input, output, effect }: AgentTool): Tool {
@@ -77,10 +95,17 @@ function linkTo (execution_id: string): CallToolResult['content'][number] {
   return { type: 'resource_link', uri: outputUri(execution_id), name: 'Whole output', description: 'Parts: add ?offset=N&length=N, in characters', mimeType: 'text/plain' }
 }
 
-async function callDirect ({ skill_name, tool_name }: DirectTool, parameters: JsonObject, call: Call, host: Host): Promise<CallToolResult> {
+function describedDirect (name: string, { skill_name, tool_name, tool }: DirectTool): Tool {
+  const { properties = {}, ...schema } = tool.input_schema as Tool['inputSchema'] // always of an object
+  const given = new Set(agentParameters(tool).map(({ name }) => name))
+  const own = Object.fromEntries(Object.entries(properties).filter(([parameter]) => given.has(parameter)))
+  return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, inputSchema: { ...schema, properties: own } }
+}
+
+async function callDirect ({ skill_name, tool_name, tool }: DirectTool, parameters: JsonObject, call: Call, host: Host): Promise<CallToolResult> {
   const { execution_id, output } = await host.gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
-  const content = contentOf(output)
-  if (content !== undefined) return { content }
+  const terms = termsOf(output, tool)
+  if (terms !== undefined && call.spoken?.(terms) === true) return { content: [] }
   const text = cut(output, outputMax, 'head')
   return { content: [{ type: 'text', text: text === output ? text : `${text}\nwhole output: ${outputUri(execution_id)}` }] }
 }

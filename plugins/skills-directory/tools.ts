@@ -1,4 +1,4 @@
-import { compileCheck, compileInputSchema, didYouMean, parseCommand, type Check, type JsonObject, type ParameterDescriptor, type ToolDefinition } from '../../kernel/index.ts'
+import { compileCheck, compileInputSchema, didYouMean, type FROM_CLIENT, messageOf, parseCommand, type Check, type JsonObject, type ParameterDescriptor, type ToolDefinition } from '../../kernel/index.ts'
 import { firstLine } from './files.ts'
 
 /** A tool as a manifest or module gives it, its shape checked. */
@@ -7,6 +7,7 @@ export interface ToolSource {
   description: string
   timeout_ms?: number
   parameters: readonly ParameterSource[]
+  rules?: JsonObject
   /** Of native tools. */
   command?: Parameters<typeof parseCommand>[0]
 }
@@ -17,6 +18,7 @@ export interface ParameterSource extends JsonObject {
   description: string
   required?: boolean
   secret?: boolean
+  from_client?: typeof FROM_CLIENT[number]
 }
 
 /** Names that mean something to every JavaScript object; a value of that name invites mistakes. */
@@ -40,7 +42,7 @@ export function defineTools (sources: readonly ToolSource[]): ToolDefinition[] {
   })
 }
 
-function defineTool ({ name, description, timeout_ms, parameters: given, command }: ToolSource): ToolDefinition {
+function defineTool ({ name, description, timeout_ms, parameters: given, rules, command }: ToolSource): ToolDefinition {
   const parameters = given.map(parameter => ({ ...parameter, required: parameter.required ?? false }))
   const seen = new Set<string>()
   for (const parameter of parameters) {
@@ -54,9 +56,9 @@ function defineTool ({ name, description, timeout_ms, parameters: given, command
   }
   const template = command && parseCommand(command, parameters)
   const shown = parameters.map(descriptor)
-  const input_schema = compileInputSchema(shown)
-  // The parameters were compiled one by one; together they can only differ where one refers to another.
-  if (JSON.stringify(input_schema).includes('"$')) compileCheck(input_schema, 'parameters')
+  const input_schema = compileInputSchema(shown, rules)
+  // The parameters were compiled one by one; together they can only differ where one refers to another, or by the rules for all.
+  if (rules !== undefined || JSON.stringify(input_schema).includes('"$')) checkWhole(input_schema)
   return {
     name,
     description,
@@ -68,6 +70,15 @@ function defineTool ({ name, description, timeout_ms, parameters: given, command
   }
 }
 
+function checkWhole (input_schema: JsonObject): void {
+  if (JSON.stringify(input_schema).includes('"__proto__"')) throw new Error('a key "__proto__" is not allowed')
+  try {
+    compileCheck(input_schema, 'parameters')
+  } catch (error) {
+    throw new Error(explain(firstLine(messageOf(error))), { cause: error })
+  }
+}
+
 /** What users see of a parameter. How a value is put on a command line is not their concern. */
 function descriptor ({ name, type, description, required, secret, allow_dash: _dash, ...keywords }: ParameterSource & { required: boolean }): ParameterDescriptor {
   return { name, type, description, required, ...(secret === true && { secret }), ...keywords }
@@ -76,12 +87,20 @@ function descriptor ({ name, type, description, required, secret, allow_dash: _d
 function checkParameter (parameter: ParameterSource & { required: boolean }): void {
   if (reserved.has(parameter.name)) throw new Error('the name is reserved')
   if (parameter.required && 'default' in parameter) throw new Error('a required parameter can\'t have a default')
-  const { name: _name, description: _description, required: _required, secret: _secret, allow_dash: _dash, default: initial, ...keywords } = parameter
+  const { name: _name, description: _description, required: _required, secret: _secret, allow_dash: _dash, from_client, default: initial, ...keywords } = parameter
+  if (from_client !== undefined) checkFilled(from_client, parameter, initial)
   const check = checkOf(keywords)
   if (typeof check === 'string') throw new Error(check)
   if (initial === undefined || check === undefined) return
   const mismatch = check({ value: structuredClone(initial) })
   if (mismatch !== undefined) throw new Error(`the default does not fit the parameter: ${mismatch.replace('default/value', 'default')}`)
+}
+
+/** What a client fills in is not always there: other callers have none. */
+function checkFilled (from_client: NonNullable<ParameterSource['from_client']>, { type, required }: ParameterSource, initial: unknown): void {
+  const fits = from_client === 'state' ? 'string' : 'object'
+  if (type !== fits) throw new Error(`from_client = "${from_client}" needs the type "${fits}"`)
+  if (required || initial !== undefined) throw new Error('what the client fills in can be neither required nor have a default')
 }
 
 function schemaOf (keywords: JsonObject): JsonObject {
@@ -107,7 +126,7 @@ function checkOf (keywords: JsonObject): Check | string | undefined {
 }
 
 const keywordsKnown = [
-  'type', 'description', 'required', 'secret', 'allow_dash', 'default', 'enum', 'const', 'title', 'examples', 'format', 'pattern',
+  'type', 'description', 'required', 'secret', 'allow_dash', 'from_client', 'default', 'enum', 'const', 'title', 'examples', 'format', 'pattern',
   'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'items', 'prefixItems', 'minItems',
   'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains', 'properties', 'patternProperties', 'additionalProperties',
   'propertyNames', 'minProperties', 'maxProperties', 'dependentRequired', 'dependentSchemas', 'anyOf', 'allOf', 'oneOf', 'not', 'if', 'then', 'else',

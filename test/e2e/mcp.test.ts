@@ -12,6 +12,7 @@ import { LoggingMessageNotificationSchema, ResultSchema } from '@modelcontextpro
 import { callTool, connect, execute, RawAgent, textOf } from '../support/mcp.ts'
 import { writeMcpSkills } from '../support/mcp-skills.ts'
 import { makeHome, node, program, request, startServer } from '../support/program.ts'
+import { below } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const home = await makeHome()
@@ -73,8 +74,14 @@ async function runsSkills (t: Test, client: Client): Promise<void> {
   t.match((await callTool(client, 'skillet/execute', { skill_name: 'trial', tool_name: 'echo', parameters: { text: 'x' } })).structuredContent, { output: 'x' }, 'by its full name')
   t.match((await execute(client, 'trial', 'print')).structuredContent, { status: 'success', output: /returned/ })
   const { structuredContent } = await execute(client, 'command', 'descriptors')
-  t.match(structuredContent, { status: 'success', output: /^out/ })
-  t.notMatch(structuredContent?.['output'], /\b([3-9]|\d\d+) -> socket:/, 'a command has its own output and no way to the client')
+  hasNoWayOut(t, structuredContent?.['output'])
+}
+
+/** What a command said of its descriptors: it has its own output, and neither a way to the client nor the server's files. */
+function hasNoWayOut (t: Test, output: unknown): void {
+  t.match(output, /^out/)
+  t.notMatch(output, /\b([3-9]|\d\d+) -> (socket:|.*\.mdb)/)
+  t.notMatch(output, /wrote to/)
 }
 
 async function fails (t: Test, client: Client): Promise<void> {
@@ -204,13 +211,24 @@ t.test('lines that are no messages are answered and passed over, and tools can b
   t.match(agent.stderr, 'printed by descriptor', 'what a tool prints by descriptor goes to standard error')
 })
 
-const isAlive = (pid: number): boolean => spawnSync('kill', ['-0', String(pid)], { stdio: 'ignore' }).status === 0
-/** Processes below one, all the way down. */
-function below (pid: number): number[] {
-  const children = spawnSync('ps', ['--ppid', String(pid), '-o', 'pid='], { encoding: 'utf8' }).stdout.trim().split(/\s+/).filter(Boolean).map(Number)
-  return [...children, ...children.flatMap(below)]
-}
+t.test('where no compiler built the helper, a command has no way to the client either', async t => {
+  const config = join(home.folder, 'node-helper.toml')
+  writeFileSync(config, '[plugin.executor-native]\nhelper = "node"\n')
+  const agent = new RawAgent(home, ['--config', config])
+  t.teardown(() => agent.child.kill('SIGKILL'))
+  agent.initialize()
+  agent.call(1, 'command', 'descriptors')
+  agent.call(2, 'trial', 'print')
+  await until(() => agent.answer(1) !== undefined && agent.answer(2) !== undefined)
+  const { result } = agent.answer(1) as { result: { structuredContent: { output: string } } }
+  hasNoWayOut(t, result.structuredContent.output)
+  t.match(agent.answer(2), { result: { structuredContent: { output: /returned/ } } })
+  agent.child.stdin?.end()
+  await agent.ended
+  t.equal(agent.messages.filter(({ id }) => id !== undefined).length, 3, 'every line was a message')
+})
 
+const isAlive = (pid: number): boolean => spawnSync('kill', ['-0', String(pid)], { stdio: 'ignore' }).status === 0
 for (const [how, end] of [['SIGTERM', (agent: RawAgent) => agent.child.kill('SIGTERM')], ['the death of what the client started', (agent: RawAgent) => agent.child.kill('SIGKILL')]] as const) {
   t.test(`${how} ends it with its children`, async t => {
     const agent = new RawAgent(home)

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { compileInputSchema, patternSubjectMax, uniqueItemsMax } from '../../kernel/parameters.ts'
+import { compileCheck } from '../../kernel/validation.ts'
 
 t.test('a tool\'s parameters become one schema, which refuses all others', async t => {
   t.same(compileInputSchema([]), { type: 'object', properties: {}, additionalProperties: false })
@@ -26,4 +27,15 @@ t.test('what could take long to check is bounded, at any depth, and only there',
   t.match(properties['b'], { maxLength: 99 })
   t.match(properties['c'], { maxItems: uniqueItemsMax, items: { anyOf: [{ maxLength: patternSubjectMax }, { maxItems: 3 }] } })
   t.same(properties['d'], { type: 'object', description: 'D', default: data, enum: [data], examples: [data] }, 'data is no schema')
+})
+
+t.test('rules for the parameters together stand beside them, bounded as they are', async t => {
+  const rules = { $defs: { word: { type: 'string', pattern: '^[a-z]+$' } }, dependentRequired: { a: ['b'] }, anyOf: [{ required: ['a'] }, { required: ['b'] }] }
+  const schema = compileInputSchema(['a', 'b'].map(name => ({ name, type: 'string', description: name, required: false, $ref: '#/$defs/word' })), rules)
+  t.match(schema, { type: 'object', additionalProperties: false, $defs: { word: { maxLength: patternSubjectMax } }, dependentRequired: { a: ['b'] } })
+  const check = compileCheck(schema, 'parameters')
+  t.equal(check({ b: 'x' }), undefined)
+  t.match(check({ a: 'x' }), /must have the field "b"|must have property b/)
+  t.equal(check({}), 'parameters must have the field "a" or "b"')
+  t.match(check({ b: 'X' }), /parameters\/b must match pattern/)
 })

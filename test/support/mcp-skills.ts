@@ -10,6 +10,7 @@ export default {
     echo: { description: 'Echo a text', parameters: { text: { type: 'string', description: 'The text', required: true } }, run: ({ text }) => text },
     print: { description: 'Print by every way', run () {
       for (const fd of [1, 2]) writeSync(fd, 'printed by descriptor\\\\n')
+      try { writeSync(3, 'printed where a protocol may be\\\\n') } catch {}
       console.log('printed'); process.stdout.write('written\\\\n')
       return 'returned'
     } },
@@ -36,7 +37,7 @@ description = "Commands that try a protocol"
 [[tools]]
 name = "descriptors"
 description = "Print what descriptors a command has"
-command = ["sh", "-c", "echo out; ls -l /proc/self/fd"]
+command = ["sh", "-c", "echo out; ls -l /proc/self/fd; for fd in 3 4 5 6 7 8 9; do (echo intruder >&$fd) 2>/dev/null && echo wrote to $fd; done; for fd in /proc/self/fd/1?; do [ -e $fd ] && echo wrote to $fd && echo intruder > $fd; done; exit 0"]
 
 [[tools]]
 name = "sleep"

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { until } from './until.ts'
 
@@ -28,4 +29,11 @@ export async function numbersIn (file: string, count: number): Promise<number[]>
     return text.endsWith('\n') && numbers.length >= count
   })
   return numbers
+}
+
+/** Processes below one, all the way down. */
+export function below (pid: number): number[] {
+  const lines = spawnSync('ps', ['--ppid', String(pid), '-o', 'pid=,comm='], { encoding: 'utf8' }).stdout.trim().split('\n').filter(line => line !== '' && !line.endsWith(' ps'))
+  const children = lines.map(line => Number.parseInt(line))
+  return [...children, ...children.flatMap(below)]
 }
