@@ -1,16 +1,15 @@
 // How good are the answers of a search, and how fast?
 // Quality needs sets of queries with their right answers: SEARCH_SETS names folders, separated by colons, with tools.jsonl
 // ({id, skill_name, tool_name, description, parameters?}) and queries.jsonl ({query, relevant: [id]}).
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { silentLogger, type Cache, type SkillDefinition } from '../kernel/index.ts'
+import { silentLogger, type SkillDefinition } from '../kernel/index.ts'
+import { Best } from '../plugins/search-hnsw/best.ts'
 import { Embedder } from '../plugins/search-hnsw/embedder.ts'
-import { loadGraphs } from '../plugins/search-hnsw/graph.ts'
 import { HybridSearch } from '../plugins/search-hnsw/hybrid-search.ts'
 import { LexicalIndex } from '../plugins/search-hnsw/lexical-index.ts'
 import { Model } from '../plugins/search-hnsw/model.ts'
-import { rank } from '../plugins/search-hnsw/ranking.ts'
 import { Vectors } from '../plugins/search-hnsw/vectors.ts'
 import { inWords } from '../plugins/search-hnsw/words.ts'
 import { MemoryCache } from '../plugins/storage-memory/memory-cache.ts'
@@ -24,8 +23,6 @@ import { interleaved, median, quantile, ratios } from './lib/statistics.ts'
 const model_dir = fileURLToPath(new URL('../../plugins/search-hnsw/model', import.meta.url))
 const thread = { model: model_dir, models_dir: '', allow_download: false, threads: 1 }
 const never = new AbortController().signal
-const tools_many = 10_000
-const among = `among ${tools_many.toLocaleString('en-US')} tools`
 
 export default benchmark({
   question: 'How good are the answers of a search, beside BM25 and MiniLM alone, and how fast?',
@@ -43,59 +40,89 @@ export default benchmark({
 interface Tool { id: string, skill_name: string, tool_name: string, description: string, parameters?: string[] }
 interface Query { query: string, relevant: string[] }
 
-/** nDCG and recall of the first five, of each half alone and of both together. */
+/** Whether a method's first five answers are the right ones, and whether all right ones are among them; both within 0..1. */
+interface Quality { ndcg: number, recall: number }
+const methods = { words: 'BM25 alone', meaning: 'MiniLM alone', both: 'both' } as const
+type Method = keyof typeof methods
+
+/** nDCG and recall of the first five, of each half alone and of both together, which is what a search answers. */
 async function quality (model: Model, { quick }: Options): Promise<{ rows: Row[], plots: Plot[] }> {
   const folders = (process.env['SEARCH_SETS'] ?? '').split(':').filter(folder => folder !== '')
-  const rows: Row[] = []
-  const bars: (Plot & { kind: 'bars' })['bars'] = []
+  if (folders.length === 0) return { rows: [], plots: [] }
+  const sets: { name: string, tools: number, queries: number, of: Record<Method, Quality> }[] = []
   for (const folder of folders) {
-    if (!(await stat(folder)).isDirectory()) throw new Error(`${folder} is no folder`)
     const tools = await lines<Tool>(join(folder, 'tools.jsonl'))
     const all = await lines<Query>(join(folder, 'queries.jsonl'))
     const step = quick ? Math.max(1, Math.floor(all.length / 50)) : 1
-    const found = await answers(model, tools, all.filter((_, i) => i % step === 0))
-    for (const [method, of] of Object.entries(found)) {
-      const what = `${basename(folder)}, ${method}`
-      rows.push({ what: `nDCG@5, ${what}`, unit: 'of 1', values: [median([of.ndcg])], ...(method === 'both' && { goal: { at_least: 0.7 } }), details: { recall_at_5: of.recall, queries: of.queries, tools: tools.length } })
-      bars.push({ label: what, value: of.ndcg, apart: method === 'both' })
-    }
+    const queries = all.filter((_, i) => i % step === 0)
+    sets.push({ name: basename(folder), tools: tools.length, queries: queries.length, of: await judge(model, tools, queries) })
   }
-  return { rows, plots: bars.length === 0 ? [] : [{ kind: 'bars', name: 'search-quality', title: 'nDCG@5 of words, meaning, and both', unit: '', bars }] }
+  const rows: Row[] = []
+  const bars: (Plot & { kind: 'bars' })['bars'] = []
+  for (const method of Object.keys(methods) as Method[]) { // the keys of the table above
+    const row = (what: string, of: (quality: Quality) => number, least: number): Row => ({
+      what: `${what} of the first five, ${sets.length} sets, ${methods[method]}`, unit: 'of 1', values: [mean(sets.map(set => of(set.of[method])))],
+      ...(method === 'both' && { goal: { at_least: least } }), details: Object.fromEntries(sets.map(set => [set.name, of(set.of[method])]))
+    })
+    rows.push(row('nDCG', ({ ndcg }) => ndcg, 0.8), row('recall', ({ recall }) => recall, 0.85))
+  }
+  for (const { name, tools, queries, of } of sets) {
+    for (const method of Object.keys(methods) as Method[]) bars.push({ label: `${name} (${tools} tools, ${queries} queries), ${methods[method]}`, value: of[method].ndcg, apart: method === 'both' })
+  }
+  return { rows, plots: [{ kind: 'bars', name: 'search-quality', title: 'nDCG of the first five, by words, by meaning, and by both', unit: '', bars }] }
 }
 
-async function answers (model: Model, tools: readonly Tool[], queries: readonly Query[]) {
-  const lexical = await LexicalIndex.of(skillsOf(tools))
+async function judge (model: Model, tools: readonly Tool[], queries: readonly Query[]): Promise<Record<Method, Quality>> {
+  const skills = skillsOf(tools)
+  const lexical = await LexicalIndex.of(skills)
   const ids = lexical.tools.map(({ skill_name, tool_name }) => `${skill_name}/${tool_name}`)
-  const vectors = new Vectors(model.dimensions, await loadGraphs())
+  const vectors = new Vectors(model.dimensions, undefined) // compares with all
   vectors.replace(lexical.tools.map(({ tool_name, description }) => `${inWords(tool_name)}: ${description}`))
-  for (const text of vectors.waiting) vectors.add(text, (await model.embed(text)).whole)
-  while (vectors.grow());
-  const sums = { words: { ndcg: 0, recall: 0, queries: queries.length }, meaning: { ndcg: 0, recall: 0, queries: queries.length }, both: { ndcg: 0, recall: 0, queries: queries.length } }
-  for (const { query, relevant } of queries) {
-    const match = lexical.match(query)
-    const byWords = [...match.scores.keys()].filter(tool => (match.scores[tool] ?? 0) > 0).sort((a, b) => (match.scores[b] ?? 0) - (match.scores[a] ?? 0))
-    const { whole, parts } = await model.embed(query, true)
-    const alone = vectors.find(whole, [], 100, new Uint32Array(0))
-    const found = vectors.find(whole, parts, 100, Uint32Array.from(byWords.slice(0, 100)))
-    const order = {
-      words: byWords,
-      meaning: [...alone.tools.keys()].sort((a, b) => (alone.cosines[b] ?? 0) - (alone.cosines[a] ?? 0)).map(i => alone.tools[i] ?? 0),
-      both: rank(found.tools, query, lexical, match, found).map(({ tool }) => tool)
-    }
-    for (const method of ['words', 'meaning', 'both'] as const) {
-      const hits = order[method].slice(0, 5).map(tool => relevant.includes(ids[tool] ?? ''))
-      const gain = hits.reduce((sum, hit, i) => sum + (hit ? 1 / Math.log2(i + 2) : 0), 0)
+  for (const text of vectors.waiting) vectors.add(text, await model.embed(text))
+  const search = await indexed(skills, new MemoryCache())
+  const sums: Record<Method, Quality> = { words: { ndcg: 0, recall: 0 }, meaning: { ndcg: 0, recall: 0 }, both: { ndcg: 0, recall: 0 } }
+  try {
+    for (const { query, relevant } of queries) {
+      const match = lexical.match(query)
+      const found = vectors.find(await model.embed(query), [], 5, new Uint32Array(0))
+      const { mode, results } = await search.search(query, { top_k: 5 }, never)
+      if (mode !== 'hybrid') throw new Error('a query was answered by words alone')
+      const first: Record<Method, (string | undefined)[]> = {
+        words: fiveBest(match.scores).map(tool => ids[tool]),
+        meaning: fiveBest(found.cosines).map(i => ids[found.tools[i] ?? -1]),
+        both: results.map(({ skill_name, tool_name }) => `${skill_name}/${tool_name}`)
+      }
+      lexical.release(match)
       const most = relevant.slice(0, 5).reduce((sum, _, i) => sum + 1 / Math.log2(i + 2), 0)
-      sums[method].ndcg += gain / most / queries.length
-      sums[method].recall += hits.filter(Boolean).length / relevant.length / queries.length
+      for (const method of Object.keys(methods) as Method[]) {
+        const hits = first[method].map(id => id !== undefined && relevant.includes(id))
+        const sum = sums[method]
+        sum.ndcg += hits.reduce((gain, hit, i) => gain + (hit ? 1 / Math.log2(i + 2) : 0), 0) / most / queries.length
+        sum.recall += hits.filter(Boolean).length / relevant.length / queries.length
+      }
     }
+    return sums
+  } finally {
+    await search.close()
   }
-  return sums
+}
+
+/** Places of the five highest scores, of those above 0. */
+function fiveBest (scores: Float32Array): number[] {
+  const best = new Best(5)
+  for (const [i, score] of scores.entries()) if (score > 0) best.offer(i, score)
+  return best.sorted()
+}
+
+function mean (numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length
 }
 
 /** Of one query: not seen before, seen before, and what is not embedding, with many tools. */
 async function latency (model: Model, { quick }: Options): Promise<Row[]> {
-  const search = await indexed(manySkills(tools_many), knowing(model.dimensions))
+  const tools = quick ? 2_000 : 10_000
+  const among = `among ${tools.toLocaleString('en-US')} tools`
+  const search = await indexed(manySkills(tools), new MemoryCache())
   try {
     let asked = 0
     const count = quick ? 20 : 60
@@ -192,7 +219,7 @@ async function ask ({ url }: SkilletServer, query: string): Promise<{ mode: stri
 }
 
 /** A search whose model is ready and whose tools are embedded. */
-async function indexed (skills: readonly SkillDefinition[], cache: Cache): Promise<HybridSearch & { close: () => Promise<void> }> {
+async function indexed (skills: readonly SkillDefinition[], cache: MemoryCache): Promise<HybridSearch & { close: () => Promise<void> }> {
   const embedder = new Embedder({ ...thread, cache, log: silentLogger, onChange () { search.changed() } })
   const search = Object.assign(new HybridSearch(embedder), { close: () => embedder.close() })
   await search.index(skills.length === 0 ? [searchable('one', 'One', { one: 'One' })] : skills)
@@ -208,20 +235,6 @@ async function idle (): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 500))
     const { user, system } = process.cpuUsage(before)
     share = (user + system) / 500_000
-  }
-}
-
-/** A cache that has a vector for every key: what is embedded does not matter to how fast it is found. */
-function knowing (dimensions: number): Cache {
-  let state = 1
-  const random = (): number => (state = Math.imul(state, 48_271) % 2_147_483_647) / 2_147_483_647
-  return {
-    read: async keys => keys.map(() => {
-      const vector = Float32Array.from({ length: dimensions }, random)
-      const length = Math.hypot(...vector)
-      return new Uint8Array(vector.map(value => value / length).buffer)
-    }),
-    async write () {}
   }
 }
 

@@ -3,6 +3,7 @@
  * reply before the next. One thread, so that a server on the other core is what limits the throughput.
  *
  * Usage: load PORT CONNECTIONS SECONDS < REQUEST
+ * Where REQUEST has eight # in a row, each request has another number of eight digits there.
  * Prints {"requests", "failed", "seconds", "median_us", "p99_us"} as JSON. Only replies of status 200 did not fail.
  */
 #define _GNU_SOURCE
@@ -34,6 +35,8 @@ struct connection {
 
 static char request[REQUEST_MAX];
 static size_t request_bytes;
+static char *place; /* of the number; NULL where there is none */
+static unsigned sent;
 static uint32_t *samples_us;
 static size_t samples, capacity, failed, active;
 static uint64_t end_ns;
@@ -72,6 +75,10 @@ static void send_next(struct connection *c) {
   c->sent_ns = now;
   c->head_bytes = 0;
   c->in_body = 0;
+  if (place != NULL) {
+    unsigned left = sent++;
+    for (int i = 7; i >= 0; i--, left /= 10) place[i] = (char)('0' + left % 10);
+  }
   for (size_t at = 0; at < request_bytes;) {
     ssize_t n = send(c->fd, request + at, request_bytes - at, MSG_NOSIGNAL);
     if (n < 0 && errno != EINTR) die("send");
@@ -132,6 +139,7 @@ int main(int argc, char **argv) {
     if (n < 0) die("standard input");
     request_bytes += (size_t)n;
   }
+  place = memmem(request, request_bytes, "########", 8);
   struct connection *all = calloc(connections, sizeof *all);
   int poll = epoll_create1(0);
   if (all == NULL || poll < 0) die("start");

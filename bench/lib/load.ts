@@ -13,7 +13,7 @@ export const generator = program === undefined ? 'Node, one thread' : 'C, one th
 
 /**
  * Sends one request over and over on so many keep-alive connections, each waiting for its reply before the next.
- * @param request the whole request, head and body
+ * @param request the whole request, head and body; where it has eight `#` in a row, each has another number there
  * @param seconds after which no new one is sent
  * @throws Error when a reply is not 200: a number of refusals a second says nothing
  */
@@ -39,6 +39,9 @@ async function loadByC (program: string, port: number, request: Buffer, connecti
 async function loadByNode (port: number, request: Buffer, connections: number, seconds: number): Promise<Seen> {
   const times: number[] = []
   let failed = 0
+  let sent = 0
+  const text = request.toString('latin1')
+  const numbered = text.includes('########')
   const began = performance.now()
   const end = began + seconds * 1000
   await Promise.all(Array.from({ length: connections }, () => new Promise<void>((resolve, reject) => {
@@ -52,7 +55,8 @@ async function loadByNode (port: number, request: Buffer, connections: number, s
         return
       }
       sent_ms = performance.now()
-      socket.write(request)
+      if (numbered) socket.write(text.replace('########', String(sent++).padStart(8, '0')), 'latin1')
+      else socket.write(request)
     }
     socket.setEncoding('latin1').on('connect', send).on('error', reject).on('data', (text: string) => {
       received += text

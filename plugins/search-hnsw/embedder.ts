@@ -40,6 +40,17 @@ interface Waiting {
   timer: NodeJS.Timeout
 }
 
+/** A query that is being embedded. */
+export interface Question {
+  /**
+   * Says what else it is to be compared with; undefined when it can't be answered now. To be called once.
+   * @throws the signal's reason
+   */
+  compare (also: Uint32Array, signal: AbortSignal): Promise<Found | undefined>
+  /** Gives it up, where it is not answered yet. */
+  close (): void
+}
+
 /**
  * The model, in a thread of its own that starts when it is first needed. A thread that dies is started again, a few times;
  * a model that can't be loaded is not tried again. Nothing here rejects for either: queries are then answered without it.
@@ -111,27 +122,29 @@ export class Embedder {
     this.#post({ type: 'index', generation: ++this.#generation, texts })
   }
 
-  /**
-   * How near tools are to a query; undefined when that can't be told now.
-   * @throws the signal's reason
-   */
-  async find (query: Omit<QueryMessage, 'type' | 'id'>, signal: AbortSignal): Promise<Found | undefined> {
+  /** Begins to embed a query; undefined when that can't be done now. To be closed. */
+  ask (query: Pick<QueryMessage, 'text' | 'nearest' | 'among'>): Question | undefined {
     if (this.#state !== 'ready' && this.#state !== 'indexing' || this.#waiting.size >= queriesMax) return undefined
     const id = ++this.#queries
-    let abort = (): void => {}
-    try {
-      return await new Promise<Found | undefined>((resolve, reject) => {
-        abort = () => {
-          reject(signal.reason as Error)
-          this.#settle(id, undefined)
-          this.#post({ type: 'forget', id })
-        }
+    const found = new Promise<Found | undefined>(resolve => {
+      this.#waiting.set(id, { resolve, timer: setTimeout(() => { setImmediate(() => { this.#late(id) }) }, this.#answer_ms) })
+    })
+    this.#post({ type: 'query', id, generation: this.#generation, ...query })
+    return {
+      compare: async (tools, signal) => {
+        let abort = (): void => {}
+        const aborted = new Promise<never>((_, reject) => { abort = () => { reject(signal.reason as Error) } })
         signal.addEventListener('abort', abort, { once: true })
-        this.#waiting.set(id, { resolve, timer: setTimeout(() => { setImmediate(() => { this.#late(id) }) }, this.#answer_ms) })
-        this.#post({ type: 'query', id, ...query })
-      })
-    } finally {
-      signal.removeEventListener('abort', abort)
+        try {
+          this.#post({ type: 'also', id, tools })
+          return await Promise.race([found, aborted])
+        } finally {
+          signal.removeEventListener('abort', abort)
+        }
+      },
+      close: () => {
+        if (this.#settle(id, undefined)) this.#post({ type: 'forget', id })
+      }
     }
   }
 
@@ -185,10 +198,11 @@ export class Embedder {
         this.#options.cache.write(message.entries).catch((error: unknown) => { this.#options.log.warn({ error: messageOf(error) }, 'vectors could not be kept; they will be made again') })
         return
       case 'found':
-        return this.#settle(message.id, message.found)
+        this.#settle(message.id, message.found)
+        return
       case 'error':
         this.#options.log.warn({ error: message.reason }, 'a query could not be embedded')
-        return this.#settle(message.id, undefined)
+        this.#settle(message.id, undefined)
     }
   }
 
@@ -215,12 +229,14 @@ export class Embedder {
     this.#post({ type: 'cached', id, values })
   }
 
-  #settle (id: number, found: Found | undefined): void {
+  /** @returns false when nobody waits any more */
+  #settle (id: number, found: Found | undefined): boolean {
     const waiting = this.#waiting.get(id)
-    if (waiting === undefined) return
+    if (waiting === undefined) return false
     this.#waiting.delete(id)
     clearTimeout(waiting.timer)
     waiting.resolve(found)
+    return true
   }
 
   #giveUpWaiting (): void {
@@ -229,8 +245,7 @@ export class Embedder {
 
   /** Answers a query that waited for too long; the first of them begins to watch the thread. */
   #late (id: number): void {
-    if (!this.#waiting.has(id)) return
-    this.#settle(id, undefined)
+    if (!this.#settle(id, undefined)) return
     this.#post({ type: 'forget', id })
     this.#watch ??= setTimeout(() => {
       this.#watch = undefined

@@ -1,8 +1,8 @@
 import type { Search, SearchAnswer, SearchOptions, SearchState, SkillDefinition } from '../../kernel/index.ts'
-import type { Embedder } from './embedder.ts'
+import { Best } from './best.ts'
+import type { Embedder, Question } from './embedder.ts'
 import { LexicalIndex, type Match } from './lexical-index.ts'
-import type { Found } from './protocol.ts'
-import { rank } from './ranking.ts'
+import { rank, type Ranked } from './ranking.ts'
 import { Recent } from './recent.ts'
 import { inWords } from './words.ts'
 
@@ -81,22 +81,25 @@ export class HybridSearch implements Search {
 
   async #answer (query: string, { top_k, min_score = 0, ...filter }: SearchOptions, lexical: LexicalIndex, signal: AbortSignal): Promise<SearchAnswer> {
     const among = allowedBy(filter, lexical)
-    const match = lexical.match(query)
     const wanted = Math.max(candidatesMin, top_k)
-    const byWords = best(match, wanted, among)
-    const found = await this.#findByMeaning(query, wanted, byWords, among, signal)
-    const ranked = rank(new Set([...byWords, ...found?.tools ?? []]), query, lexical, match, found)
-    const results = ranked.filter(({ score }) => score >= min_score).slice(0, top_k).flatMap(({ tool, score }) => {
-      const { skill_name, tool_name, description } = lexical.tools[tool] ?? {}
-      return skill_name === undefined || tool_name === undefined || description === undefined ? [] : [{ skill_name, tool_name, description, score }]
-    })
-    return { mode: found === undefined ? 'lexical' : 'hybrid', results }
+    const question = this.#ask(query, wanted, among) // the thread embeds it while its words are looked for here
+    try {
+      const match = lexical.match(query)
+      try {
+        const byWords = best(match, wanted, among)
+        const found = await question?.compare(byWords, signal)
+        return { mode: found === undefined ? 'lexical' : 'hybrid', results: resultsOf(rank(byWords, query, lexical, match, found), top_k, min_score, lexical) }
+      } finally {
+        lexical.release(match)
+      }
+    } finally {
+      question?.close()
+    }
   }
 
-  async #findByMeaning (query: string, nearest: number, also: Uint32Array, among: Uint32Array | undefined, signal: AbortSignal): Promise<Found | undefined> {
-    if (this.#embedder === undefined || this.#state.mode !== 'hybrid' || !/[\p{L}\p{N}]/u.test(query)) return undefined
-    const found = await this.#embedder.find({ text: readable(query), nearest, also, ...(among !== undefined && { among }) }, signal)
-    return found === undefined || found.deviation === 0 ? undefined : found
+  #ask (query: string, nearest: number, among: Uint32Array | undefined): Question | undefined {
+    if (this.#state.mode !== 'hybrid' || !/[\p{L}\p{N}]/u.test(query)) return undefined
+    return this.#embedder?.ask({ text: readable(query), nearest, ...(among !== undefined && { among }) })
   }
 
   #keyOf (query: string, { top_k, min_score, skills, runtime, allows }: SearchOptions): string {
@@ -121,15 +124,26 @@ function allowedBy ({ skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, {
   return Uint32Array.from(allowed)
 }
 
+function resultsOf (ranked: readonly Ranked[], top_k: number, min_score: number, { tools }: LexicalIndex): SearchAnswer['results'] {
+  const results: SearchAnswer['results'] = []
+  for (const { tool, score } of ranked) {
+    const found = tools[tool]
+    if (results.length === top_k || score < min_score) break // scores fall
+    if (found !== undefined) results.push({ skill_name: found.skill_name, tool_name: found.tool_name, description: found.description, score })
+  }
+  return results
+}
+
 /** The tools with the highest scores by words, of those that have any. */
 function best ({ scores }: Match, wanted: number, among: Uint32Array | undefined): Uint32Array {
-  const of = among === undefined ? scores : Float32Array.from(among, tool => scores[tool] ?? 0)
-  // Numbers alone are sorted fast; then only the few are put in order that are to be kept.
-  const least = Math.max(Number.MIN_VALUE, of.length > wanted ? of.toSorted()[of.length - wanted] ?? 0 : 0)
-  const matching: number[] = []
-  for (let i = 0; i < of.length; i++) if ((of[i] ?? 0) >= least) matching.push(among?.[i] ?? i)
-  matching.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
-  return Uint32Array.from(matching.slice(0, wanted))
+  const kept = new Best(wanted)
+  const count = among?.length ?? scores.length
+  for (let i = 0; i < count; i++) {
+    const tool = among?.[i] ?? i
+    const score = scores[tool] ?? 0
+    if (score > 0) kept.offer(tool, score)
+  }
+  return Uint32Array.from(kept.sorted())
 }
 
 /** A query without what is no text: control characters and halves of characters. */

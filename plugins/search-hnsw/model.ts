@@ -11,7 +11,10 @@ const tokensMax = 256
 /** The file in a model's folder that tells what its files must hash to, as `sha256sum` writes it. */
 const sumsFile = 'SHA256SUMS'
 
-/** A text's vector, and those of its sentences where it has several; of length 1. */
+/** A text's tokens, as the model takes them. */
+interface Inputs { input_ids: Tensor }
+
+/** A query's vector, and those of its sentences where it has several; of length 1. */
 export interface Embedding { whole: Float32Array, parts: Float32Array[] }
 
 /** A model that embeds texts, one at a time: in a batch of mixed lengths most of the work would be padding. */
@@ -20,6 +23,8 @@ export class Model {
   readonly id: string
   readonly dimensions: number
   readonly #tokenizer: PreTrainedTokenizer
+  /** Tokens that stand for nothing of a text. */
+  readonly #special: ReadonlySet<number>
   readonly #model: PreTrainedModel
   /** Takes the first token's vector, not the mean of all. */
   readonly #first: boolean
@@ -28,6 +33,7 @@ export class Model {
     this.id = id
     this.dimensions = dimensions
     this.#tokenizer = tokenizer
+    this.#special = new Set(tokenizer.all_special_ids)
     this.#model = model
     this.#first = first
   }
@@ -54,47 +60,65 @@ export class Model {
     })
     const folder = local ? name : join(models_dir, name)
     const made = new Model(await idOf(folder, `${name} ${dtype}`), 0, tokenizer, model, await takesFirst(folder))
-    const { whole } = await made.embed('a test')
-    if (whole.length % 4 !== 0) throw new Error(`the model gives vectors of ${whole.length} numbers, which is no multiple of 4`)
-    if (!whole.every(Number.isFinite)) throw new Error('the model gives vectors that are none: a file of it must be damaged')
-    return new Model(made.id, whole.length, tokenizer, model, await takesFirst(folder))
+    const vector = await made.embed('a test')
+    if (!vector.every(Number.isFinite)) throw new Error('the model gives vectors that are none: a file of it must be damaged')
+    return new Model(made.id, vector.length, tokenizer, model, await takesFirst(folder))
+  }
+
+  /** A text's vector. */
+  async embed (text: string): Promise<Float32Array> {
+    const { data, dimensions, tokens } = await this.#run(this.#tokenize(text, true))
+    return this.#pool(data, dimensions, tokens)
   }
 
   /**
-   * Embeds a text, and its sentences from the same pass: each is the mean of its own tokens, which have seen the whole.
-   * @param sentences whether those are wanted
+   * Embeds a query, and its sentences from the same pass: each is the mean of its own tokens, which have seen the whole.
+   * @returns undefined when it knows less than half of the query's tokens: what it says of others is noise
    */
-  async embed (text: string, sentences = false): Promise<Embedding> {
+  async embedQuery (text: string): Promise<Embedding | undefined> {
     const inputs = this.#tokenize(text, true)
-    const { last_hidden_state } = await this.#model(inputs) as { last_hidden_state?: Tensor }
-    const [, tokens = 0, dimensions = 0] = last_hidden_state?.dims ?? []
-    const data: unknown = last_hidden_state?.data
-    if (!(data instanceof Float32Array) || tokens === 0 || data.length !== tokens * dimensions) throw new Error('the model does not give a vector for each token')
-    const whole = this.#first ? pool(data, dimensions, 0, 1) : pool(data, dimensions, 0, tokens)
+    if (!this.#knows(inputs)) return undefined
+    const { data, dimensions, tokens } = await this.#run(inputs)
     const parts: Float32Array[] = []
     let from = 1 // behind [CLS]
-    for (const sentence of sentences && !this.#first ? sentencesOf(text) : []) {
+    for (const sentence of this.#first ? [] : sentencesOf(text)) {
       const to = Math.min(from + lengthOf(this.#tokenize(sentence, false)), tokens - 1) // before [SEP]
       if (to > from) parts.push(pool(data, dimensions, from, to))
       from = to
     }
-    return { whole, parts }
+    return { whole: this.#pool(data, dimensions, tokens), parts }
   }
 
-  /** Whether it knows at least half of a text's tokens. What it says of others is noise. */
-  knows (text: string): boolean {
-    const { input_ids } = this.#tokenize(text, false)
-    const ids = Array.from(input_ids.data as BigInt64Array, Number)
-    const unknown = ids.filter(id => id === this.#tokenizer.unk_token_id).length
-    return ids.length > 0 && unknown * 2 <= ids.length
+  async #run (inputs: Inputs): Promise<{ data: Float32Array, dimensions: number, tokens: number }> {
+    const { last_hidden_state } = await this.#model(inputs) as { last_hidden_state?: Tensor }
+    const [, tokens = 0, dimensions = 0] = last_hidden_state?.dims ?? []
+    const data: unknown = last_hidden_state?.data
+    if (!(data instanceof Float32Array) || tokens === 0 || data.length !== tokens * dimensions) throw new Error('the model does not give a vector for each token')
+    return { data, dimensions, tokens }
   }
 
-  #tokenize (text: string, add_special_tokens: boolean): { input_ids: Tensor } {
-    return this.#tokenizer(text, { add_special_tokens, truncation: true, max_length: tokensMax }) as { input_ids: Tensor }
+  #pool (data: Float32Array, dimensions: number, tokens: number): Float32Array {
+    return pool(data, dimensions, 0, this.#first ? 1 : tokens)
+  }
+
+  /** Whether it knows at least half of a text's tokens, without those that stand around every text. */
+  #knows ({ input_ids }: Inputs): boolean {
+    let known = 0
+    let unknown = 0
+    for (const token of input_ids.data as BigInt64Array) { // which is the type of tokens
+      const id = Number(token)
+      if (id === this.#tokenizer.unk_token_id) unknown++
+      else if (!this.#special.has(id)) known++
+    }
+    return known > 0 && known >= unknown
+  }
+
+  #tokenize (text: string, add_special_tokens: boolean): Inputs {
+    return this.#tokenizer(text, { add_special_tokens, truncation: true, max_length: tokensMax }) as Inputs
   }
 }
 
-function lengthOf ({ input_ids }: { input_ids: Tensor }): number {
+function lengthOf ({ input_ids }: Inputs): number {
   return input_ids.dims.at(-1) ?? 0
 }
 

@@ -10,15 +10,15 @@ export interface ThreadData {
   threads: number
 }
 
-/** Vectors that a query is compared with. */
+/** A query, whose embedding begins at once; what else it is to be compared with follows in an `also`, without which it is not answered. */
 export interface QueryMessage {
   type: 'query'
   id: number
+  /** That of the tools which can be found. */
+  generation: number
   text: string
   /** How many of the nearest tools are wanted. */
   nearest: number
-  /** Tools, by number, that are to be compared as well. */
-  also: Uint32Array
   /** The only tools to look among; absent: all. */
   among?: Uint32Array
 }
@@ -27,6 +27,8 @@ export type ToThread =
   /** All tools that can be found from now on, by what is embedded of each; a tool's number is its place. */
   | { type: 'index', generation: number, texts: readonly string[] }
   | QueryMessage
+  /** Tools, by number, that a query is to be compared with whether they are near or not. */
+  | { type: 'also', id: number, tools: Uint32Array }
   /** A query's answer is no longer wanted. */
   | { type: 'forget', id: number }
   /** It is to end, as soon as what it does is done: a thread that is ended within native code can take the process with it. */

@@ -1,6 +1,5 @@
 import type { LexicalIndex, Match } from './lexical-index.ts'
 import type { Found } from './protocol.ts'
-import { plain } from './words.ts'
 
 /**
  * What puts tools in order: how far a query's cosine and its BM25 score stand above those of all tools, in deviations,
@@ -8,6 +7,8 @@ import { plain } from './words.ts'
  * which they were not chosen, hardly change around them.
  */
 const order = { cosine: 0.65, words: 0.35, name: 0.5 } as const
+/** What a tool is ahead that the query is the name of: more than all else comes to. */
+const first = 1_000_000
 /** A tool without a vector is taken to mean what it says in words, half as clearly. */
 const unembedded = 0.5
 /**
@@ -22,43 +23,49 @@ export interface Ranked { tool: number, score: number }
 
 /**
  * Puts candidates in order, best first, with scores that fall. Tools whose name the query is come first, with 1.
+ * @param byWords candidates by their words; those of `found` are candidates too
  * @param found what the model says; absent: words alone
  */
-export function rank (candidates: Iterable<number>, query: string, index: LexicalIndex, match: Match, found: Found | undefined): Ranked[] {
-  const cosines = new Map<number, number>()
-  found?.tools.forEach((tool, i) => { cosines.set(tool, found.cosines[i] ?? 0) })
-  const name = plain(query)
-  const judged = Array.from(candidates, tool => {
+export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, found: Found | undefined): Ranked[] {
+  const compared = new Set(found?.tools)
+  const tools = [...compared, ...byWords.filter(tool => !compared.has(tool))]
+  const exact = new Set(index.named(query))
+  const orders = new Float64Array(tools.length)
+  const likely = new Float64Array(tools.length)
+  for (const [i, tool] of tools.entries()) {
     const score = match.scores[tool] ?? 0
     const words = match.deviation > 0 ? (score - match.mean) / match.deviation : 0
     const share = match.best > 0 ? score / match.best : 0
-    const named = index.nameShare(tool, match.terms)
-    const cosine = cosines.get(tool)
-    const meaning = found === undefined ? 0 : cosine === undefined ? unembedded * words : (cosine - found.mean) / found.deviation
-    return {
-      tool,
-      exact: index.isNamed(tool, name),
-      order: (found === undefined ? words : order.cosine * meaning + order.words * words) + order.name * named,
-      likely: logistic(cosine === undefined ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named : scale.base + scale.cosine * cosine + scale.words * share)
-    }
-  })
-  judged.sort((a, b) => Number(b.exact) - Number(a.exact) || b.order - a.order || a.tool - b.tool)
-  const scores = falling(judged.map(({ exact, likely }) => exact ? 1 : likely))
-  return judged.map(({ tool }, i) => ({ tool, score: Math.round((scores[i] ?? 0) * 10_000) / 10_000 }))
+    const named = index.nameShare(tool, match)
+    const cosine = found?.cosines[i]
+    const meaning = found === undefined || cosine === undefined ? unembedded * words : (cosine - found.mean) / found.deviation
+    orders[i] = (found === undefined ? words : order.cosine * meaning + order.words * words) + order.name * named + (exact.has(tool) ? first : 0)
+    likely[i] = exact.has(tool) ? 1 : logistic(cosine === undefined ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named : scale.base + scale.cosine * cosine + scale.words * share)
+  }
+  const places = [...tools.keys()].sort((a, b) => (orders[b] ?? 0) - (orders[a] ?? 0) || (tools[a] ?? 0) - (tools[b] ?? 0))
+  const scores = falling(Float64Array.from(places, place => likely[place] ?? 0))
+  return places.map((place, i) => ({ tool: tools[place] ?? 0, score: Math.round((scores[i] ?? 0) * 10_000) / 10_000 }))
 }
 
 /** The numbers nearest to given ones that never rise: where they would, neighbours share their mean (pool adjacent violators). */
-function falling (numbers: readonly number[]): number[] {
-  const pools: { sum: number, count: number }[] = []
+function falling (numbers: Float64Array): Float64Array {
+  const means = new Float64Array(numbers.length)
+  const counts = new Uint32Array(numbers.length)
+  let pools = 0
   for (const number of numbers) {
-    let pool = { sum: number, count: 1 }
-    for (let last = pools.at(-1); last !== undefined && last.sum / last.count < pool.sum / pool.count; last = pools.at(-1)) {
-      pools.pop()
-      pool = { sum: last.sum + pool.sum, count: last.count + pool.count }
+    let sum = number
+    let count = 1
+    while (pools > 0 && (means[pools - 1] ?? 0) < sum / count) {
+      pools--
+      sum += (means[pools] ?? 0) * (counts[pools] ?? 0)
+      count += counts[pools] ?? 0
     }
-    pools.push(pool)
+    means[pools] = sum / count
+    counts[pools++] = count
   }
-  return pools.flatMap(({ sum, count }) => Array.from({ length: count }, () => sum / count))
+  const fallen = new Float64Array(numbers.length)
+  for (let pool = 0, at = 0; pool < pools; pool++) fallen.fill(means[pool] ?? 0, at, at += counts[pool] ?? 0)
+  return fallen
 }
 
 function logistic (x: number): number {

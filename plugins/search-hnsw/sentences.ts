@@ -1,5 +1,5 @@
 /** A query of several sentences often asks for several things; each is compared on its own too. */
-const sentencesMax = 8
+export const sentencesMax = 8
 
 /** The sentences of a text, in order, or none where there is only one. A long text's last part is what remains. */
 export function sentencesOf (text: string): string[] {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadGraphs } from './graph.ts'
 import { Model } from './model.ts'
-import type { FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
+import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
 import { Vectors, type MakeGraph } from './vectors.ts'
 
 /** Keys that are looked up in the cache at once. */
@@ -22,16 +22,23 @@ const post = (message: FromThread): void => { port.postMessage(message) }
 const tell = ({ progress }: Vectors): void => { post({ type: 'progress', generation, ...progress }) }
 
 const queries = new Map<number, QueryMessage>()
+/** What queries are to be compared with beside the nearest, once it is known. */
+const also = new Map<number, Uint32Array>()
 let wake: () => void = () => {}
 let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
 /** What it is asked to do next, beside the queries. */
 const asked: { index?: Of<'index'> | undefined, end: boolean } = { end: false }
+/** Which tools are known; a query is about those of one generation, whose numbers mean nothing in another. */
 let generation = 0
+const nothing: Found = { tools: new Uint32Array(0), cosines: new Float32Array(0), mean: 0, deviation: 1 }
 port.on('message', (message: ToThread) => {
   switch (message.type) {
     case 'index': asked.index = message; break
     case 'query': queries.set(message.id, message); break
-    case 'forget': queries.delete(message.id); break
+    case 'also':
+      if (queries.has(message.id)) also.set(message.id, message.tools)
+      break
+    case 'forget': forget(message.id); break
     case 'cached': cached(message.values); break
     case 'end':
       asked.end = true
@@ -63,34 +70,47 @@ async function graphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }> {
 async function serve (model: Model, vectors: Vectors): Promise<void> {
   let work = build(model, vectors)
   while (!asked.end) {
-    const { index } = asked
-    if (index !== undefined) {
-      // Messages come in order: the queries behind this one are about these tools.
-      vectors.replace(index.texts)
-      generation = index.generation
+    const [query] = queries.values()
+    if (asked.index !== undefined && query?.generation !== generation) {
+      vectors.replace(asked.index.texts)
+      generation = asked.index.generation
       asked.index = undefined
       work = build(model, vectors)
     }
-    const [query] = queries.values()
     if (query !== undefined) {
-      queries.delete(query.id)
-      await answer(query, model, vectors)
+      if (query.generation === generation) await answer(query, model, vectors)
+      else post({ type: 'error', id: query.id, reason: 'what can be found has changed since it was asked' })
+      forget(query.id)
     } else if ((await work.next()).done === true) {
-      if (queries.size === 0 && asked.index === undefined && !asked.end) await new Promise<void>(resolve => { wake = resolve })
+      if (queries.size === 0 && asked.index === undefined && !asked.end) await told()
       continue
     }
     await new Promise(resolve => { setImmediate(resolve) }) // lets messages in
   }
 }
 
-async function answer ({ id, text, nearest, also, among }: QueryMessage, model: Model, vectors: Vectors): Promise<void> {
+async function answer ({ id, text, nearest, among }: QueryMessage, model: Model, vectors: Vectors): Promise<void> {
   try {
-    if (!model.knows(text)) return post({ type: 'found', id, found: { tools: new Uint32Array(0), cosines: new Float32Array(0), mean: 0, deviation: 1 } })
-    const { whole, parts } = await model.embed(text, true)
-    post({ type: 'found', id, found: vectors.find(whole, parts, nearest, also, among) })
+    const embedding = await model.embedQuery(text)
+    if (embedding === undefined) return post({ type: 'found', id, found: nothing })
+    while (!also.has(id)) {
+      if (!queries.has(id) || asked.end) return
+      await told()
+    }
+    post({ type: 'found', id, found: vectors.find(embedding.whole, embedding.parts, nearest, also.get(id) ?? new Uint32Array(0), among) })
   } catch (error) {
     post({ type: 'error', id, reason: messageOf(error) })
   }
+}
+
+function forget (id: number): void {
+  queries.delete(id)
+  also.delete(id)
+}
+
+/** Waits for the next message. */
+function told (): Promise<void> {
+  return new Promise(resolve => { wake = resolve })
 }
 
 /** Brings in the vectors that are missing, first those that the cache has, a small step at a time. */
@@ -109,9 +129,9 @@ async function * build (model: Model, vectors: Vectors): AsyncGenerator<undefine
   }
   let made: [string, Uint8Array][] = []
   for (const text of missing) {
-    const { whole } = await model.embed(text)
-    vectors.add(text, whole)
-    made.push([keyOf(model, text), new Uint8Array(whole.buffer.slice(0))])
+    const vector = await model.embed(text)
+    vectors.add(text, vector)
+    made.push([keyOf(model, text), new Uint8Array(vector.buffer.slice(0))])
     vectors.grow()
     if (made.length === writeMax) {
       post({ type: 'write', entries: made })

@@ -1,5 +1,8 @@
 import type { HierarchicalNSW } from 'hnswlib-node'
+import { Best } from './best.ts'
+import { Matrix } from './matrix.ts'
 import type { Found } from './protocol.ts'
+import { sentencesMax } from './sentences.ts'
 
 /** Makes an index of the nearest; absent where hnswlib-node can't be loaded. */
 export type MakeGraph = (dimensions: number, elements: number) => HierarchicalNSW
@@ -12,6 +15,10 @@ const staleShare = 0.5
 const sampleMax = 512
 /** What cosines of unrelated texts are like, for sets of tools too small to tell; counts as so many tools. */
 const usual = { mean: 0.1, deviation: 0.11, tools: 16 } as const
+/** Where a query stands in the matrix, before all else; its sentences' vectors follow it. */
+const query_row = 0
+/** Rows of the matrix before the first tool's. */
+const rowsBefore = 1 + sentencesMax
 
 /**
  * The vectors of the texts that are embedded, each once, and which tool has which. Tools are numbered by the main thread
@@ -23,7 +30,7 @@ export class Vectors {
   readonly #makeGraph: MakeGraph | undefined
   readonly #graphMin: number
   #slots = new Map<string, number>()
-  #matrix: Float32Array
+  #matrix: Matrix
   /** Vectors in the matrix, wanted or not. */
   #held = 0
   /** Slot of each tool, -1 while its text is not embedded. */
@@ -39,7 +46,7 @@ export class Vectors {
     this.#dimensions = dimensions
     this.#makeGraph = makeGraph
     this.#graphMin = graphMin
-    this.#matrix = new Float32Array(dimensions * 256)
+    this.#matrix = new Matrix(dimensions)
   }
 
   /** Texts that must be embedded, each once. */
@@ -85,12 +92,7 @@ export class Vectors {
     if (vector.length !== this.#dimensions || !vector.every(Number.isFinite)) throw new Error(`the model gave no vector of ${this.#dimensions} numbers for "${text.slice(0, 80)}"`)
     this.#waiting.delete(text)
     const slot = this.#held++
-    if (this.#matrix.length < this.#held * this.#dimensions) {
-      const larger = new Float32Array(this.#matrix.length * 2)
-      larger.set(this.#matrix)
-      this.#matrix = larger
-    }
-    this.#matrix.set(vector, slot * this.#dimensions)
+    this.#matrix.set(rowsBefore + slot, vector)
     this.#slots.set(text, slot)
     this.#toolsOf[slot] = []
     for (const tool of tools) this.#assign(tool, slot)
@@ -102,7 +104,7 @@ export class Vectors {
     const graph = this.#graph ??= this.#makeGraph(this.#dimensions, 2 * this.#held)
     if (this.#graphed >= graph.getMaxElements()) graph.resizeIndex(2 * this.#graphed) // a full one throws
     const slot = this.#graphed
-    graph.addPoint([...this.#at(slot)], slot) // takes no typed array
+    graph.addPoint([...this.#matrix.at(rowsBefore + slot)], slot) // takes no typed array
     this.#graphed++
     if (this.#toolsOf[slot]?.length === 0) graph.markDelete(slot) // unwanted since before its turn
     return true
@@ -113,42 +115,47 @@ export class Vectors {
    * @param whole the query's vector; @param parts those of its sentences: a tool counts by the mean of the whole and its best part
    */
   find (whole: Float32Array, parts: readonly Float32Array[], nearest: number, also: Uint32Array, among?: Uint32Array): Found {
-    const candidates = new Set<number>()
-    if (among !== undefined) this.#nearestAmong(among, whole, parts, nearest, candidates)
-    else if (this.#graph !== undefined && this.#graphed === this.#held) this.#nearestInGraph(this.#graph, [whole, ...parts], nearest, candidates)
-    else this.#nearestAmong(this.#tools.keys(), whole, parts, nearest, candidates)
+    for (const [i, vector] of [whole, ...parts].entries()) this.#matrix.set(query_row + i, vector)
+    const candidates = among !== undefined
+      ? this.#nearestAmong(among, parts.length, nearest)
+      : this.#graph !== undefined && this.#graphed === this.#held
+        ? this.#nearestInGraph(this.#graph, [whole, ...parts], nearest)
+        : this.#nearestAmong(this.#tools.keys(), parts.length, nearest)
     for (const tool of also) if ((this.#tools[tool] ?? -1) >= 0) candidates.add(tool)
     const tools = Uint32Array.from(candidates)
-    return { tools, cosines: Float32Array.from(tools, tool => this.#near(this.#tools[tool] ?? 0, whole, parts)), ...this.#spread(whole) }
+    const cosines = new Float32Array(tools.length)
+    for (const [i, tool] of tools.entries()) cosines[i] = this.#near(this.#tools[tool] ?? 0, parts.length)
+    return { tools, cosines, ...this.#spread() }
   }
 
-  #nearestInGraph (graph: HierarchicalNSW, vectors: readonly Float32Array[], nearest: number, into: Set<number>): void {
+  #nearestInGraph (graph: HierarchicalNSW, vectors: readonly Float32Array[], nearest: number): Set<number> {
+    const found = new Set<number>()
     for (const [i, vector] of vectors.entries()) {
       const wanted = Math.min(i === 0 ? nearest : Math.ceil(nearest / 2), this.#slots.size)
-      for (const slot of graph.searchKnn([...vector], wanted).neighbors) for (const tool of this.#toolsOf[slot] ?? []) into.add(tool)
+      for (const slot of graph.searchKnn([...vector], wanted).neighbors) for (const tool of this.#toolsOf[slot] ?? []) found.add(tool)
     }
+    return found
   }
 
-  #nearestAmong (tools: Iterable<number>, whole: Float32Array, parts: readonly Float32Array[], nearest: number, into: Set<number>): void {
-    const found: { tool: number, cosine: number }[] = []
+  #nearestAmong (tools: Iterable<number>, parts: number, nearest: number): Set<number> {
+    const best = new Best(nearest)
     for (const tool of tools) {
       const slot = this.#tools[tool] ?? -1
-      if (slot >= 0) found.push({ tool, cosine: this.#near(slot, whole, parts) })
+      if (slot >= 0) best.offer(tool, this.#near(slot, parts))
     }
-    found.sort((a, b) => b.cosine - a.cosine)
-    for (const { tool } of found.slice(0, nearest)) into.add(tool)
+    return new Set(best.sorted())
   }
 
-  #near (slot: number, whole: Float32Array, parts: readonly Float32Array[]): number {
-    const all = this.#dot(slot, whole)
-    if (parts.length === 0) return all
+  #near (slot: number, parts: number): number {
+    const all = this.#cosine(slot, query_row)
+    if (parts === 0) return all
     let best = -1
-    for (const part of parts) best = Math.max(best, this.#dot(slot, part))
+    for (let part = 1; part <= parts; part++) best = Math.max(best, this.#cosine(slot, query_row + part))
     return (all + best) / 2
   }
 
   /** Mean and deviation of a query's cosines with all tools, by an even sample of them. */
-  #spread (whole: Float32Array): { mean: number, deviation: number } {
+  #spread (): { mean: number, deviation: number } {
     const step = Math.max(1, this.#tools.length / sampleMax)
     let count: number = usual.tools
     let sum = usual.mean * usual.tools
@@ -156,7 +163,7 @@ export class Vectors {
     for (let i = 0; i < this.#tools.length; i += step) {
       const slot = this.#tools[Math.floor(i)] ?? -1
       if (slot < 0) continue
-      const cosine = this.#dot(slot, whole)
+      const cosine = this.#cosine(slot, query_row)
       count++
       sum += cosine
       squares += cosine * cosine
@@ -166,25 +173,8 @@ export class Vectors {
   }
 
   /** Both are of length 1, so this is the cosine. */
-  #dot (slot: number, vector: Float32Array): number {
-    const matrix = this.#matrix
-    const from = slot * this.#dimensions
-    // Four sums that do not wait for each other; twice as fast as one.
-    let a = 0
-    let b = 0
-    let c = 0
-    let d = 0
-    for (let i = 0; i < vector.length; i += 4) {
-      a += (matrix[from + i] ?? 0) * (vector[i] ?? 0)
-      b += (matrix[from + i + 1] ?? 0) * (vector[i + 1] ?? 0)
-      c += (matrix[from + i + 2] ?? 0) * (vector[i + 2] ?? 0)
-      d += (matrix[from + i + 3] ?? 0) * (vector[i + 3] ?? 0)
-    }
-    return a + b + c + d
-  }
-
-  #at (slot: number): Float32Array {
-    return this.#matrix.subarray(slot * this.#dimensions, (slot + 1) * this.#dimensions)
+  #cosine (slot: number, row: number): number {
+    return this.#matrix.dot(rowsBefore + slot, row)
   }
 
   #assign (tool: number, slot: number): void {
@@ -195,10 +185,10 @@ export class Vectors {
 
   /** Drops the vectors that are no longer wanted, and the graph, which can't forget. */
   #compact (): void {
-    const matrix = new Float32Array(this.#dimensions * Math.max(256, 2 * this.#slots.size))
+    const matrix = new Matrix(this.#dimensions)
     const slots = new Map<string, number>()
     for (const [text, slot] of this.#slots) {
-      matrix.set(this.#at(slot), slots.size * this.#dimensions)
+      matrix.set(rowsBefore + slots.size, this.#matrix.at(rowsBefore + slot))
       slots.set(text, slots.size)
     }
     this.#slots = slots

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { Best } from '../../plugins/search-hnsw/best.ts'
 import { loadGraphs } from '../../plugins/search-hnsw/graph.ts'
 import { LexicalIndex } from '../../plugins/search-hnsw/lexical-index.ts'
+import { Matrix } from '../../plugins/search-hnsw/matrix.ts'
 import { rank } from '../../plugins/search-hnsw/ranking.ts'
 import { Recent } from '../../plugins/search-hnsw/recent.ts'
 import { sentencesOf } from '../../plugins/search-hnsw/sentences.ts'
@@ -50,12 +52,32 @@ t.test('a query is taken apart into sentences, a few at most', async t => {
 
 t.test('whatever the evidence, candidates are ranked once each, by scores within 0..1 that never rise', async () => {
   const index = await LexicalIndex.of(shelf)
-  const numbers = [...index.tools.keys()]
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 }), fc.boolean(), fc.subarray(numbers), (query, cosines, semantic, known) => {
+  const numbers = Uint32Array.from(index.tools.keys())
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 }), fc.boolean(), fc.subarray([...numbers]), (query, cosines, semantic, known) => {
     const found = { tools: Uint32Array.from(known), cosines: Float32Array.from(cosines), mean: 0.1, deviation: 0.1 }
     const ranked = rank(numbers, query, index, index.match(query), semantic ? found : undefined)
     return new Set(ranked.map(({ tool }) => tool)).size === numbers.length &&
       ranked.every(({ score }, i) => score >= 0 && score <= 1 && score <= (ranked[i - 1]?.score ?? 1))
+  }))
+})
+
+t.test('the best of many are those that sorting puts first, of equals the lowest', async () => {
+  fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 9 })), fc.integer({ min: 1, max: 12 }), (scores, max) => {
+    const best = new Best(max)
+    for (const [number, score] of scores.entries()) best.offer(number, score)
+    const sorted = [...scores.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+    return best.sorted().join() === sorted.slice(0, max).join()
+  }))
+})
+
+t.test('rows of any length stay what they are while their matrix grows, and their products are right', async () => {
+  const numbers = fc.float({ min: -1, max: 1, noNaN: true })
+  fc.assert(fc.property(fc.integer({ min: 1, max: 40 }).chain(columns => fc.array(fc.array(numbers, { minLength: columns, maxLength: columns }), { minLength: 2, maxLength: 20 })), rows => {
+    const columns = rows[0]?.length ?? 0
+    const matrix = new Matrix(columns)
+    for (const [i, row] of rows.entries()) matrix.set(i * 50, Float32Array.from(row))
+    return rows.every((row, i) => matrix.at(i * 50).every((number, j) => number === row[j]) &&
+      rows.every((other, j) => Math.abs(matrix.dot(i * 50, j * 50) - row.reduce((sum, number, k) => sum + number * (other[k] ?? 0), 0)) < 1e-4))
   }))
 })
 

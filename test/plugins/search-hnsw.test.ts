@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { silentLogger, type Cache, type Search, type SearchAnswer } from '../../kernel/index.ts'
 import { Embedder } from '../../plugins/search-hnsw/embedder.ts'
 import plugin from '../../plugins/search-hnsw/index.ts'
+import type { Found } from '../../plugins/search-hnsw/protocol.ts'
 import { MemoryCache } from '../../plugins/storage-memory/memory-cache.ts'
 import { searchable, shelf, testSearch } from '../conformance/search.ts'
 import { openPlugin, type Opened } from '../support/open-plugin.ts'
@@ -103,6 +104,19 @@ t.test('with the bundled model', async t => {
     t.equal(written.length, 1, 'one text')
   })
 
+  await t.test('a query that was asked before the tools changed is answered from those of before', async t => {
+    await search.index(shelf)
+    await find('commit history')
+    const ask = (): Promise<SearchAnswer[]> => Promise.all(Array.from({ length: 20 }, (_, i) => find(`whose fault is bug number ${i}`)))
+    const before = await ask()
+    await search.index(shelf)
+    await find('commit history')
+    const asked = ask()
+    await new Promise(resolve => { setImmediate(resolve) })
+    await search.index(shelf.toReversed().map(skill => ({ ...skill, tools: skill.tools.toReversed() })))
+    t.same(await asked, before)
+  })
+
   await t.test('after a restart nothing is embedded anew; damaged vectors are', async t => {
     await search.index(shelf)
     await find('commit history')
@@ -173,7 +187,14 @@ t.test('where the model can not be used, words answer alone, and the plugin says
 
 t.test('a thread that dies or hangs', async t => {
   const thread = new URL('../fixtures/failing-thread.mjs', import.meta.url)
-  const query = { text: 'x', nearest: 1, also: new Uint32Array(0) }
+  const find = async (embedder: Embedder, signal: AbortSignal): Promise<Found | undefined> => {
+    const question = embedder.ask({ text: 'x', nearest: 1 })
+    try {
+      return await question?.compare(new Uint32Array(0), signal)
+    } finally {
+      question?.close()
+    }
+  }
   const start = (t: Test, kind: string): Embedder => {
     const embedder = new Embedder({ model: kind, models_dir: '', allow_download: false, threads: 1, cache: new MemoryCache(), log: silentLogger, thread, answer_ms: 20, onChange () {} })
     t.teardown(() => embedder.close())
@@ -186,13 +207,13 @@ t.test('a thread that dies or hangs', async t => {
       const embedder = start(t, kind)
       for (let death = 1; death <= 3; death++) {
         await until(() => embedder.state === 'ready')
-        const found = await Promise.all([embedder.find(query, never), embedder.find(query, never)])
+        const found = await Promise.all([find(embedder, never), find(embedder, never)])
         t.same(found, [undefined, undefined])
         await until(() => embedder.state !== 'ready')
         t.match(embedder.reason, death < 3 ? /it is started again/ : /died 3 times/)
       }
       t.equal(embedder.state, 'failed')
-      t.equal(await embedder.find(query, never), undefined)
+      t.equal(await find(embedder, never), undefined)
       embedder.start()
       t.equal(embedder.state, 'failed')
     })
@@ -202,10 +223,10 @@ t.test('a thread that dies or hangs', async t => {
     const embedder = start(t, 'hangs')
     await until(() => embedder.state === 'ready')
     const gone = new AbortController()
-    const found = embedder.find(query, gone.signal)
+    const found = find(embedder, gone.signal)
     gone.abort(new Error('gone'))
     await t.rejects(found, { message: 'gone' })
-    const closing = embedder.find(query, never)
+    const closing = find(embedder, never)
     await embedder.close()
     t.equal(await closing, undefined)
   })

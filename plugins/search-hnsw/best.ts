@@ -1,0 +1,65 @@
+/** The numbers with the highest scores, of many that are offered in turn; of equals the lowest. A heap, the worst on top: most are refused by one comparison. */
+export class Best {
+  readonly #max: number
+  readonly #numbers: number[] = []
+  readonly #scores: number[] = []
+
+  /** @param max numbers kept, at least 1 */
+  constructor (max: number) {
+    this.#max = max
+  }
+
+  offer (number: number, score: number): void {
+    if (this.#numbers.length < this.#max) {
+      this.#numbers.push(number)
+      this.#scores.push(score)
+      for (let at = this.#numbers.length - 1; at > 0;) {
+        const above = (at - 1) >> 1
+        if (!this.#isWorse(at, above)) return
+        this.#swap(at, above)
+        at = above
+      }
+    } else if (this.#beatsWorst(number, score)) {
+      this.#numbers[0] = number
+      this.#scores[0] = score
+      this.#sink()
+    }
+  }
+
+  /** What was kept, the best first. */
+  sorted (): number[] {
+    const places = [...this.#numbers.keys()].sort((a, b) => this.#isWorse(a, b) ? 1 : -1)
+    return places.map(place => this.#numbers[place] ?? 0)
+  }
+
+  #sink (): void {
+    for (let at = 0; ;) {
+      const left = 2 * at + 1
+      if (left >= this.#numbers.length) return
+      const worse = left + 1 < this.#numbers.length && this.#isWorse(left + 1, left) ? left + 1 : left
+      if (!this.#isWorse(worse, at)) return
+      this.#swap(worse, at)
+      at = worse
+    }
+  }
+
+  #beatsWorst (number: number, score: number): boolean {
+    const worst = this.#scores[0] ?? 0
+    return score > worst || (score === worst && number < (this.#numbers[0] ?? 0))
+  }
+
+  #isWorse (a: number, b: number): boolean {
+    const one = this.#scores[a] ?? 0
+    const other = this.#scores[b] ?? 0
+    return one < other || (one === other && (this.#numbers[a] ?? 0) > (this.#numbers[b] ?? 0))
+  }
+
+  #swap (a: number, b: number): void {
+    const number = this.#numbers[a] ?? 0
+    const score = this.#scores[a] ?? 0
+    this.#numbers[a] = this.#numbers[b] ?? 0
+    this.#scores[a] = this.#scores[b] ?? 0
+    this.#numbers[b] = number
+    this.#scores[b] = score
+  }
+}
