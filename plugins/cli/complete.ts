@@ -106,7 +106,7 @@ class Dynamic {
     const found = await this.#ask(quick, async gateway => {
       const skill = await gateway.invoke(getSkill, { name: skill_name }, this.#call())
       return skill.tools.filter(({ name }) => name === tool_name).flatMap(({ parameters }) => parameters)
-    })
+    }, skill_name)
     const equals = current.indexOf('=')
     if (equals === -1) {
       const named = new Set(given.map(pair => pair.slice(0, pair.indexOf('='))))
@@ -125,7 +125,7 @@ class Dynamic {
   }
 
   /** Asks a kernel that knows what the settings on the command line say. Whatever goes wrong: nothing is offered. */
-  async #ask<T> (needs: Needs, ask: (gateway: Gateway) => Promise<T[]>): Promise<T[]> {
+  async #ask<T> (needs: Needs, ask: (gateway: Gateway) => Promise<T[]>, only?: string): Promise<T[]> {
     const { terminal, builtin, signal } = this.#context
     try {
       const probe = new Command().exitOverride().configureOutput({ outputError: () => {} })
@@ -133,7 +133,7 @@ class Dynamic {
       probe.parseOptions([...this.#words])
       const { file, flags } = given()
       const from = file === undefined ? {} : { file }
-      const kernel = await boot(builtin, configure({ flags, ...from }, terminal), needs, terminal, silentLogger, signal, from)
+      const kernel = await boot(builtin, configure({ flags, ...from }, terminal), needs, terminal, silentLogger, signal, { ...from, ...(only !== undefined && { only }) })
       try {
         return await ask(kernel.gateway)
       } finally {

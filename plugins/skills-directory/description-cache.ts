@@ -25,6 +25,8 @@ export class DescriptionCache {
   readonly #directory: string
   readonly #log: Logger
   readonly #maker: Promise<string>
+  /** Resolves when the directory is there. */
+  #made: Promise<unknown> | undefined
 
   constructor (directory: string, log: Logger) {
     this.#directory = directory
@@ -51,10 +53,11 @@ export class DescriptionCache {
   async put (folder: Folder, described: Described): Promise<void> {
     const path = this.#pathOf(folder)
     try {
-      await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+      await (this.#made ??= mkdir(this.#directory, { recursive: true, mode: 0o700 }))
       const entry: Entry = { key: await this.#keyOf(folder, described.outside), ...described }
       await replaceFile(path, JSON.stringify(entry), { durable: false })
     } catch (error) {
+      this.#made = undefined // it may have been removed
       this.#log.debug({ path, error: messageOf(error) }, 'the description of a skill could not be kept')
     }
   }

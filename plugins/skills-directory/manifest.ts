@@ -1,12 +1,14 @@
 import { parse, TomlError } from 'smol-toml'
-import { compileCheck, ManifestFile, messageOf, SKILL_NAME, type JsonObject, type Permissions } from '../../kernel/index.ts'
+import { compileCheck, ManifestFile, messageOf, SKILL_NAME, type Check, type JsonObject, type Permissions } from '../../kernel/index.ts'
 import { firstLine, readText, SkillFault, textBytesMax } from './files.ts'
 import { parseFrontmatter, splitInstructions } from './frontmatter.ts'
 
 /** The longest instructions, in characters. */
 export const instructionsMax = 262_144
 
-const check = compileCheck(ManifestFile, 'skill.toml', { checked: true })
+let compiled: Check | undefined
+/** Compiled when there is something to check: that takes a good part of a thread's start. */
+const check: Check = value => (compiled ??= compileCheck(ManifestFile, 'skill.toml', { checked: true }))(value)
 
 /** Reads and checks a `skill.toml`. @throws SkillFault with file, line and column, or the path within the file */
 export function readManifest (path: string): { manifest: ManifestFile, text: string } {

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { compileCheck, messageOf, ScriptFile } from '../../kernel/index.ts'
+import { compileCheck, messageOf, ScriptFile, type Check } from '../../kernel/index.ts'
 import { buildModule } from './build.ts'
 import { firstLine, isThere, moduleBytesMax, refuseUnlessSmall, SkillFault } from './files.ts'
 import type { DescriberData } from './protocol.ts'
@@ -9,7 +9,9 @@ import type { ToolSource } from './tools.ts'
 /** The most text, in characters, that a module may say of its tools. */
 const descriptionMax = 4 * 1_048_576
 
-const check = compileCheck(ScriptFile, 'module', { checked: true })
+let compiled: Check | undefined
+/** Compiled when there is something to check: that takes a good part of a thread's start. */
+const check: Check = value => (compiled ??= compileCheck(ScriptFile, 'module', { checked: true }))(value)
 
 /** The built module, what its default export says of itself, and the files it was built from. */
 export interface Script { module: string, file: ScriptFile, tools: ToolSource[], inputs: string[] }

@@ -1,4 +1,5 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -51,12 +52,36 @@ t.test('shells complete commands, options, tools, parameters and their values', 
   const lines = cases.map(([line]) => `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _skillet; echo "\${COMPREPLY[*]}"`)
   const { stdout } = await run('bash', ['--norc', '-c', `compopt () { :; }; eval "$(skillet completions bash)"\n${lines.join('\n')}`], { env: home.env, cwd: home.folder })
   t.same(stdout.trimEnd().split('\n'), cases.map(([, words]) => words.join(' ')))
-  for (const [shell, check] of [['zsh', '-n'], ['fish', '--no-execute']] as const) {
-    const { stdout: script } = await skillet(home, ['completions', shell])
-    t.match(script, /skillet __complete/)
-    if (spawnSync(shell, ['--version']).error === undefined) t.equal(spawnSync(shell, [check], { input: script }).status, 0, shell)
-  }
 })
+
+for (const [shell, start] of [
+  ['bash --norc', 'eval "$(skillet completions bash)"'],
+  ['zsh -f', 'autoload -Uz compinit; compinit -u -D; eval "$(skillet completions zsh)"'],
+  ['fish --no-config', 'skillet completions fish | source']
+] as const) {
+  const [name = ''] = shell.split(' ')
+  const missing = [name, 'script'].find(command => spawnSync(command, ['--version']).error !== undefined)
+  t.test(`what is typed in ${name} becomes what was meant`, { skip: missing === undefined ? false : `${missing} is not installed` }, async t => {
+    // Each key as a person presses it; Enter shows what the shell made of the line.
+    const typed: [string, string][] = [
+      ['skillet hi\t', '<history>'],
+      ['skillet inf\tdri\t', '<info><drip>'],
+      ['skillet run dr\ttw\tf\tx', '<run><drip:two><file=x>'],
+      ['skillet run drip:fail col\tg\t', '<run><drip:fail><colour=green>'],
+      ['skillet history --stat\trunn\t', '<history><--status><running>'],
+      ['skillet config ch\t', '<config><check>']
+    ]
+    const log = join(home.folder, `${name}.log`)
+    const bin = join(home.folder, `${name}-bin`)
+    await mkdir(bin)
+    await writeFile(join(bin, 'skillet'), `#!/bin/sh\ncase $1 in completions | __complete) exec "${join(home.folder, 'bin', 'skillet')}" "$@" ;; esac\nprintf '<%s>' "$@" >> '${log}'\necho >> '${log}'\n`, { mode: 0o755 })
+    const terminal = spawn('script', ['-qfec', `${shell} -i`, '/dev/null'], { cwd: home.folder, env: { ...home.env, PATH: `${bin}:${home.env['PATH']}`, TERM: 'xterm' }, stdio: ['pipe', 'ignore', 'ignore'] })
+    t.teardown(() => terminal.kill('SIGKILL'))
+    terminal.stdin.end([start, ...typed.map(([keys]) => keys), 'exit', ''].join('\r'))
+    await once(terminal, 'close')
+    t.same((await readFile(log, 'utf8')).trimEnd().split('\n'), typed.map(([, made]) => made))
+  })
+}
 
 t.test('init writes a skill that runs, and a test that passes and can fail', async t => {
   const made = await json('init', 'count', '--native', '--directory', join(home.folder, 'my skills')) as { folder: string, run: string, test: string }
