@@ -52,7 +52,7 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     } catch (error) {
       return await failureOf(SkilletError.from(error), agent, call, host)
     } finally {
-      report.end()
+      await report.end()
       running(-1)
     }
   })
