@@ -30,7 +30,8 @@ const parameterFields = {
   required: Type.Boolean({ default: false, description: 'Whether a call must give it' }),
   secret: Type.Boolean({ default: false, description: 'Its values are never stored or logged' }),
   allow_dash: Type.Boolean({ default: false, description: 'Its values may begin an argument with `-`' }),
-  from_client: Type.Enum(FROM_CLIENT, { description: 'An agent\'s client fills it in, never the agent: `answers` to what the tool asked, the `state` that the tool gave when it asked, or the client\'s `capabilities`' })
+  from_client: Type.Enum(FROM_CLIENT, { description: 'An agent\'s client fills it in, never the agent: `answers` to what the tool asked, the `state` that the tool gave when it asked, or the client\'s `capabilities`' }),
+  mcp_header: Type.String({ pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$', description: 'Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a server' })
 }
 
 /** What must hold of the parameters together: that one needs another, that there is one of two. */

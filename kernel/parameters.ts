@@ -6,7 +6,7 @@ export const patternSubjectMax = 65_536
 export const uniqueItemsMax = 1_000
 
 /** Fields of a descriptor that say something about the parameter and not about its value. */
-const notKeywords = new Set(['name', 'required', 'secret', 'allow_dash', 'from_client'])
+const notKeywords = new Set(['name', 'required', 'secret', 'allow_dash', 'from_client', 'mcp_header'])
 
 /** Keywords for the parameters together, which a tool may give beside them. */
 export const RULE_KEYWORDS = [

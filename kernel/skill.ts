@@ -30,6 +30,8 @@ export interface Parameter {
    * gave when it asked (a string), or the client's `capabilities` (an object). Absent where the caller is no such client.
    */
   from_client?: 'answers' | 'state' | 'capabilities'
+  /** Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a server. */
+  mcp_header?: string
   default?: unknown
   enum?: readonly unknown[]
   [keyword: string]: unknown

@@ -91,7 +91,11 @@ function put (text: string, open: number, name: string, value: object, unit: str
   if (same !== undefined) return text.slice(0, same.from) + indented + text.slice(same.to)
   const member = `\n${unit.repeat(depth)}${JSON.stringify(name)}: ${indented}`
   const last = members.at(-1)
-  if (last !== undefined) return `${text.slice(0, last.to)},${member}${text.slice(last.to)}`
+  if (last !== undefined) {
+    const behind = text.slice(last.to)
+    const [all = '', comma = '', comment = ''] = /^(,?)([ \t]*\/\/[^\n]*)?/.exec(behind) ?? [] // a comment stays on the line it is about
+    return `${text.slice(0, last.to)},${comment}${member}${comma}${behind.slice(all.length)}`
+  }
   const rest = text.slice(open + 1)
   return `${text.slice(0, open + 1)}${member}${/^\s*\}/.test(rest) ? `\n${unit.repeat(depth - 1)}${rest.trimStart()}` : rest}`
 }

@@ -1,4 +1,4 @@
-import { CLIENT_CAPABILITIES_META_KEY, type Server, type ServerContext } from '@modelcontextprotocol/server'
+import { CLIENT_CAPABILITIES_META_KEY, type AuthInfo, type Server, type ServerContext } from '@modelcontextprotocol/server'
 import { isObject, type Access, type Call, type JsonObject } from '../../kernel/index.ts'
 import { stateOf } from './asking.ts'
 
@@ -7,10 +7,13 @@ export function authOf ({ access }: Call): { token: string, clientId: string, sc
   return { token: '', clientId: access?.key ?? '', scopes: [], extra: { access } }
 }
 
+export function accessIn (authInfo: AuthInfo | undefined): Access | undefined {
+  return authInfo?.extra?.['access'] as Access | undefined // as authOf put it there
+}
+
 /** The call that a request makes. */
 export function callOf ({ http, mcpReq: { signal } }: ServerContext): Call {
-  const access = http?.authInfo?.extra?.['access'] as Access | undefined // as authOf put it there
-  return { transport: 'mcp', signal, access }
+  return { transport: 'mcp', signal, access: accessIn(http?.authInfo) }
 }
 
 /** The call that a request to run a tool makes, with what its client brought. */

@@ -16,6 +16,7 @@ export class DirectTools {
   readonly #reserved: ReadonlySet<string>
   #made = new WeakMap<object, ReadonlyMap<string, DirectTool>>()
   readonly #everybody = {}
+  readonly #signal = new AbortController().signal // a list is there at once
 
   /**
    * @param patterns as those of a key's rights: `git`, `git:log`, `git:*-status`
@@ -37,14 +38,14 @@ export class DirectTools {
   }
 
   /** By the name they have in MCP. */
-  async of (call: Call): Promise<ReadonlyMap<string, DirectTool>> {
+  async of ({ access }: Pick<Call, 'access'>): Promise<ReadonlyMap<string, DirectTool>> {
     const exposes = this.#exposes
     if (exposes === undefined) return new Map()
-    const whose: Access | object = call.access ?? this.#everybody
+    const whose: Access | object = access ?? this.#everybody
     const made = this.#made.get(whose)
     if (made !== undefined) return made
     const tools = new Map<string, DirectTool>()
-    const { skills } = await this.#gateway.invoke(listSkills, {}, call)
+    const { skills } = await this.#gateway.invoke(listSkills, {}, { transport: 'mcp', signal: this.#signal, access })
     for (const skill of skills) {
       for (const tool of skill.tools) {
         if (!exposes(skill.name, tool.name)) continue

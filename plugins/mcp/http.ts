@@ -1,10 +1,11 @@
 import { createMcpHandler, isJsonContentType, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server'
 import { decodeJson, messageOf, type Call, type Config, type Gateway, type Logger } from '../../kernel/index.ts'
-import { authOf } from './call.ts'
+import { accessIn, authOf } from './call.ts'
 import { Host } from './host.ts'
 import { rpcError } from './rpc.ts'
 import { Sessions } from './sessions.ts'
 import { SseSessions } from './sse.ts'
+import { declareHeaders } from './tools.ts'
 
 /** Routes requests by revision: 2026-07-28 has a server a request, those of 2025 have sessions, 2024-11-05 has a stream of events beside its posts. */
 export class McpOverHttp {
@@ -16,7 +17,11 @@ export class McpOverHttp {
   constructor (gateway: Gateway, config: Config, log: Logger) {
     const host = this.#host = new Host(gateway, config, log)
     const onerror = (error: Error): void => { log.debug({ error: messageOf(error) }, 'a message could not be served') }
-    this.#modern = createMcpHandler(() => host.createServer({ tracked: false }), { legacy: 'reject', onerror })
+    this.#modern = createMcpHandler(async ({ authInfo }) => {
+      const server = host.createServer({ tracked: false })
+      if (host.direct.any) declareHeaders(server, await host.direct.of({ access: accessIn(authInfo) }))
+      return server
+    }, { legacy: 'reject', onerror })
     this.#sessions = new Sessions(host)
     this.#sse = new SseSessions(host)
     host.onSkills = changed => {

@@ -5,6 +5,11 @@ import type { Bus, Events, LogLevel } from '../../kernel/index.ts'
 const heartbeat_ms = 15_000
 /** Notifications of a kind that may go out at once, and how often after that, in milliseconds. */
 const burst = { count: 32, then_ms: 100 }
+/**
+ * How long after the last progress an answer goes out at the soonest, in milliseconds. Clients up to 1.x of the SDK forget a call's
+ * token when they read its answer, and with it the progress that came in the same read: so the two should not come in one.
+ */
+const gap_ms = 2
 /** Lines a call may log; what comes after is counted. */
 const linesMax = 2_000
 
@@ -46,6 +51,7 @@ class Report {
   #lines = 0
   #sent = 0
   #last = Number.NEGATIVE_INFINITY
+  #told_ms = Number.NEGATIVE_INFINITY
   #total: number | undefined
   /** The newest progress, while it waits for its turn. */
   #waiting: Events['progress'] | undefined
@@ -77,13 +83,14 @@ class Report {
     this.#log(level, text)
   }
 
-  end (): void {
-    if (this.#ended) return
+  /** Nothing more is told; resolves when the answer may go out. */
+  async end (): Promise<void> {
     this.#flush()
     if (this.#lines > linesMax) this.#log('warn', `${this.#lines - linesMax} more lines were left out`)
     this.#ended = true
     clearInterval(this.#heartbeat)
     if (this.#id !== undefined) this.#running.delete(this.#id)
+    if (performance.now() - this.#told_ms < gap_ms) await new Promise(resolve => { setTimeout(resolve, gap_ms) })
   }
 
   #flush (): void {
@@ -101,6 +108,7 @@ class Report {
     if (this.#ended || this.#token === undefined) return
     const least = this.#last === Number.NEGATIVE_INFINITY ? 0 : this.#last + Math.max(1e-6, Math.abs(this.#last) * 1e-9)
     this.#last = Number.isFinite(done) && done > this.#last ? done : least
+    this.#told_ms = performance.now()
     const total = this.#total
     const params = { progressToken: this.#token, progress: this.#last, ...(total !== undefined && { total }), ...(message !== undefined && { message }) }
     this.#ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}) // the client left

@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool } from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
-import { agentParameters, cut, didYouMean, execute, outputUri, SkilletError, termsOf, type AgentTool, type Call, type JsonObject, type Terms } from '../../kernel/index.ts'
+import { agentParameters, cut, didYouMean, execute, isObject, outputUri, SkilletError, termsOf, type AgentTool, type Call, type JsonObject, type Terms } from '../../kernel/index.ts'
 import { contentOf, type DirectTool } from './direct.ts'
 import { failureOf } from './failures.ts'
 import { askingResult, isAsking } from './asking.ts'
@@ -52,7 +52,7 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     } catch (error) {
       return await failureOf(SkilletError.from(error), agent, call, host)
     } finally {
-      report.end()
+      await report.end()
       running(-1)
     }
   })
@@ -96,10 +96,19 @@ function linkTo (execution_id: string): CallToolResult['content'][number] {
 }
 
 function describedDirect (name: string, { skill_name, tool_name, tool }: DirectTool): Tool {
-  const { properties = {}, ...schema } = tool.input_schema as Tool['inputSchema'] // always of an object
-  const given = new Set(agentParameters(tool).map(({ name }) => name))
-  const own = Object.fromEntries(Object.entries(properties).filter(([parameter]) => given.has(parameter)))
-  return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, inputSchema: { ...schema, properties: own } }
+  const properties = isObject(tool.input_schema['properties']) ? tool.input_schema['properties'] : {}
+  const own = Object.fromEntries(agentParameters(tool).map(({ name, mcp_header }) =>
+    [name, { ...properties[name] as JsonObject, ...(mcp_header !== undefined && { 'x-mcp-header': mcp_header }) }])) // each has its schema
+  const inputSchema = { ...tool.input_schema, properties: own } as Tool['inputSchema'] // always of an object
+  return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, inputSchema }
+}
+
+/** Lets the SDK check the headers that repeat parameters: it knows only of tools that are registered with it. */
+export function declareHeaders (server: McpServer, direct: ReadonlyMap<string, DirectTool>): void {
+  server.toolInputSchemaJson = name => {
+    const tool = direct.get(name)
+    return tool === undefined ? undefined : describedDirect(name, tool).inputSchema
+  }
 }
 
 async function callDirect ({ skill_name, tool_name, tool }: DirectTool, parameters: JsonObject, call: Call, host: Host): Promise<CallToolResult> {

@@ -19,6 +19,7 @@ export interface ParameterSource extends JsonObject {
   required?: boolean
   secret?: boolean
   from_client?: typeof FROM_CLIENT[number]
+  mcp_header?: string
 }
 
 /** Names that mean something to every JavaScript object; a value of that name invites mistakes. */
@@ -45,9 +46,13 @@ export function defineTools (sources: readonly ToolSource[]): ToolDefinition[] {
 function defineTool ({ name, description, timeout_ms, parameters: given, rules, command }: ToolSource): ToolDefinition {
   const parameters = given.map(parameter => ({ ...parameter, required: parameter.required ?? false }))
   const seen = new Set<string>()
+  const headers = new Set<string>()
   for (const parameter of parameters) {
     if (seen.has(parameter.name)) throw new Error(`parameter "${parameter.name}": two parameters have this name`)
     seen.add(parameter.name)
+    const header = parameter.mcp_header?.toLowerCase()
+    if (header !== undefined && headers.has(header)) throw new Error(`parameter "${parameter.name}": two parameters have this mcp_header`)
+    if (header !== undefined) headers.add(header)
     try {
       checkParameter(parameter)
     } catch (error) {
@@ -87,8 +92,9 @@ function descriptor ({ name, type, description, required, secret, allow_dash: _d
 function checkParameter (parameter: ParameterSource & { required: boolean }): void {
   if (reserved.has(parameter.name)) throw new Error('the name is reserved')
   if (parameter.required && 'default' in parameter) throw new Error('a required parameter can\'t have a default')
-  const { name: _name, description: _description, required: _required, secret: _secret, allow_dash: _dash, from_client, default: initial, ...keywords } = parameter
+  const { name: _name, description: _description, required: _required, secret: _secret, allow_dash: _dash, from_client, mcp_header, default: initial, ...keywords } = parameter
   if (from_client !== undefined) checkFilled(from_client, parameter, initial)
+  if (mcp_header !== undefined && !['string', 'integer', 'boolean'].includes(parameter.type)) throw new Error('only a string, an integer or a boolean can have an mcp_header')
   const check = checkOf(keywords)
   if (typeof check === 'string') throw new Error(check)
   if (initial === undefined || check === undefined) return
@@ -126,7 +132,7 @@ function checkOf (keywords: JsonObject): Check | string | undefined {
 }
 
 const keywordsKnown = [
-  'type', 'description', 'required', 'secret', 'allow_dash', 'from_client', 'default', 'enum', 'const', 'title', 'examples', 'format', 'pattern',
+  'type', 'description', 'required', 'secret', 'allow_dash', 'from_client', 'mcp_header', 'default', 'enum', 'const', 'title', 'examples', 'format', 'pattern',
   'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'items', 'prefixItems', 'minItems',
   'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains', 'properties', 'patternProperties', 'additionalProperties',
   'propertyNames', 'minProperties', 'maxProperties', 'dependentRequired', 'dependentSchemas', 'anyOf', 'allOf', 'oneOf', 'not', 'if', 'then', 'else',

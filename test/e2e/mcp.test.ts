@@ -43,7 +43,7 @@ for (const [door, open] of Object.entries(doors)) {
     await t.test('what fails says what would have been right', t => fails(t, client))
     await t.test('an output is what was asked of it', t => cuts(t, client))
     await t.test('instructions and files of skills are resources, and a prompt', t => readsSkills(t, client))
-    if (door === 'stdio') await t.test('fifty calls at once keep their identity', t => runsMany(t, client))
+    if (door === 'stdio') await t.test('fifty calls at once keep their order and identity', t => runsMany(t, client))
     await t.test('a running tool is heard, and ended by who called it', t => reports(t, client))
     t.same(errors, [], 'whatever tools print, the client reads nothing but the protocol')
   })
@@ -145,7 +145,13 @@ async function runsMany (t: Test, client: Client): Promise<void> {
   const texts = Array.from({ length: 50 }, (_, i) => `call ${i}`)
   const results = await Promise.all(texts.map(text => execute(client, 'trial', 'echo', { text })))
   t.same(results.map(({ structuredContent }) => structuredContent?.['output']), texts)
-  t.equal(new Set(results.map(({ structuredContent }) => structuredContent?.['execution_id'])).size, 50)
+  const ids = results.map(({ structuredContent }) => String(structuredContent?.['execution_id']))
+  t.equal(new Set(ids).size, 50)
+  t.same(ids, ids.toSorted(), 'they began in the order they were asked for')
+  // What takes long keeps nothing behind it waiting.
+  const ends: number[] = []
+  await Promise.all([1_000, 0, 1, 2].map(async for_ms => { if ((await execute(client, 'trial', 'wait', { for_ms })).structuredContent?.['output'] === 'waited') ends.push(for_ms) }))
+  t.same([ends.length, ends.at(-1)], [4, 1_000])
 }
 
 async function reports (t: Test, client: Client): Promise<void> {

@@ -34,16 +34,16 @@ t.test('comments, trailing commas and the order of a file stay', async t => {
 }
 `
   const changed = setEntry(text, 'servers', 'skillet', entry)
-  t.equal(changed, text.replace('b", }, // mine', `b", },
+  t.equal(changed, text.replace('b", }, // mine', `b", }, // mine
         "skillet": {
             "command": "node",
             "args": [
                 "main.js",
                 "mcp"
             ]
-        }, // mine`))
+        },`))
   t.same(getEntry(changed, 'servers', 'skillet'), entry)
-  t.match(setEntry(changed, 'servers', 'skillet', { command: 'deno' }), /"skillet": \{\s+"command": "deno"\s+\}, \/\/ mine/, 'its place stays its own')
+  t.match(setEntry(changed, 'servers', 'skillet', { command: 'deno' }), /\/\/ mine\n +"skillet": \{\s+"command": "deno"\s+\},\n/, 'its place stays its own')
   for (const wrong of ['[]', '{', 'null', '{"servers": 5}', '{"a" 1}', '"text"', '{} {}']) t.throws(() => setEntry(wrong, 'servers', 'skillet', entry), wrong)
   t.match(setEntry('// nothing yet\n', 'servers', 'skillet', entry), /^\/\/ nothing yet\n\{/)
 })

@@ -58,7 +58,10 @@ t.test('progress only increases, is heard while a tool is silent, and is bounded
     bus.emit('log', { execution_id: 'one', level: 'info', text: String(i) })
   }
   bus.emit('progress', { execution_id: 'one', done: Number.NaN, total: 100, message: 'last' })
-  report.end()
+  let turned = false
+  setImmediate(() => { turned = true })
+  await report.end()
+  t.ok(turned, 'the answer does not go out in the turn of the last progress')
   const values = told.map(({ params }) => Number(params['progress']))
   t.ok(values.every((value, i) => i === 0 || value > (values[i - 1] ?? 0)), 'it increases')
   t.ok(values.every(value => value < 101), 'others\' is not told')
