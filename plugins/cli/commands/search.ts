@@ -37,12 +37,12 @@ async function showing<Found extends { mode: string }> (gateway: Gateway, termin
   if (!terminal.watched) return await search()
   const look = async () => (await gateway.invoke(health, {}, { transport: 'cli', signal })).search
   const activity = new Activity(terminal, 'search')
-  const timer = setInterval(() => {
-    look().then(state => {
-      if (state?.model === 'loading') activity.progress(0, state.total, 'loading the model')
-      if (state?.model === 'indexing') activity.progress(state.indexed, state.total, 'tools embedded')
-    }, () => {}) // the search itself tells what is wrong
-  }, look_ms)
+  const show = async (): Promise<void> => {
+    const state = await look()
+    if (state?.model === 'loading') activity.progress(0, state.total, 'loading the model')
+    if (state?.model === 'indexing') activity.progress(state.indexed, state.total, 'tools embedded')
+  }
+  const timer = setInterval(() => { show().catch(() => {}) }, look_ms) // the search itself tells what is wrong
   let found
   try {
     found = await search()
