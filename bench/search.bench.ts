@@ -1,7 +1,9 @@
 // How good are the answers of a search, and how fast?
 // Quality needs sets of queries with their right answers: SEARCH_SETS names folders, separated by colons, with tools.jsonl
 // ({id, skill_name, tool_name, description, parameters?}) and queries.jsonl ({query, relevant: [id]}).
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { Agent, get, type IncomingMessage } from 'node:http'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { silentLogger, type SkillDefinition } from '../kernel/index.ts'
@@ -15,6 +17,7 @@ import { inWords } from '../plugins/search-hnsw/words.ts'
 import { MemoryCache } from '../plugins/storage-memory/memory-cache.ts'
 import { searchable } from '../test/conformance/search.ts'
 import { benchmark, roundsOf, type Options, type Row } from './lib/benchmark.ts'
+import { load, requestOf } from './lib/load.ts'
 import type { Plot } from './lib/plot.ts'
 import { memoryOf } from './lib/processes.ts'
 import { withServers, type SkilletServer } from './lib/servers.ts'
@@ -22,6 +25,8 @@ import { interleaved, median, quantile, ratios } from './lib/statistics.ts'
 
 const model_dir = fileURLToPath(new URL('../../plugins/search-hnsw/model', import.meta.url))
 const thread = { model: model_dir, models_dir: '', allow_download: false, threads: 1 }
+/** One connection for all health checks. */
+const kept = new Agent({ keepAlive: true, maxSockets: 1 })
 const never = new AbortController().signal
 
 export default benchmark({
@@ -184,24 +189,22 @@ async function indexing (model: Model, { quick }: Options): Promise<Row> {
 /** What searching does to the rest of a server: health checks, memory. */
 async function server (options: Options): Promise<Row[]> {
   return await withServers(async servers => {
+    servers.scope.defer(() => { kept.destroy() })
     const { rounds, seconds } = roundsOf(options)
     const skillet = await servers.skillet(['--storage-durability', 'deferred'])
     await new Promise(resolve => setTimeout(resolve, 1_000))
     const before = memoryOf(skillet.pid).total / 1e6
     while ((await ask(skillet, 'is it ready')).mode !== 'hybrid') await new Promise(resolve => setTimeout(resolve, 100))
     const after = memoryOf(skillet.pid).total / 1e6
-    let asked = 0
+    const unseen = requestOf('POST', '/api/search', { query: `${queryOf(0)} ########` })
     const checks = async (clients: number): Promise<number> => {
-      const end = performance.now() + seconds * 1_000
-      const searching = Array.from({ length: clients }, async () => { while (performance.now() < end) await ask(skillet, queryOf(asked++)) })
+      const searching = clients === 0 ? undefined : load(skillet.port, unseen, clients, seconds)
       const taken: number[] = []
-      while (performance.now() < end) {
-        const from = performance.now()
-        await (await fetch(`${skillet.url}/api/health`)).arrayBuffer()
-        taken.push(performance.now() - from)
+      for (const end = performance.now() + seconds * 1_000; performance.now() < end;) {
+        taken.push(await check(skillet))
         await new Promise(resolve => setTimeout(resolve, 2))
       }
-      await Promise.all(searching)
+      await searching
       return quantile(taken, 0.99)
     }
     const samples = await interleaved({ idle: () => checks(0), busy: () => checks(8) }, rounds)
@@ -210,6 +213,14 @@ async function server (options: Options): Promise<Row[]> {
       { what: 'memory that the first search by meaning adds', unit: 'MB', values: [after - before], details: { before_mb: before } }
     ]
   })
+}
+
+/** How long one health check takes, in milliseconds. */
+async function check ({ port }: SkilletServer): Promise<number> {
+  const from = performance.now()
+  const [reply] = await once(get({ host: '127.0.0.1', port, path: '/api/health', agent: kept }), 'response') as [IncomingMessage]
+  await once(reply.resume(), 'end')
+  return performance.now() - from
 }
 
 async function ask ({ url }: SkilletServer, query: string): Promise<{ mode: string }> {

@@ -275,7 +275,7 @@ export class Embedder {
 
   #fail (cause: string): void {
     this.#reason = `tools are found by words alone, since the model can't be used: ${cause}`
-    this.#options.log.error({ cause }, 'the model can\'t be used; tools are found by words alone')
+    this.#options.log.warn({ cause }, 'the model can\'t be used; tools are found by words alone')
     const worker = this.#worker
     this.#worker = undefined
     this.#indexed = 0

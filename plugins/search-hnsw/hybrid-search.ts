@@ -7,7 +7,7 @@ import { Recent } from './recent.ts'
 import { inWords } from './words.ts'
 
 /** Of each half, how many of its best tools are candidates, at least. */
-const candidatesMin = 100
+const candidatesMin = 64
 /** Answers that are kept for when the same is asked again. */
 const answersMax = 1_000
 /** Answers are in order of words and meaning once so many of the tools are embedded; the rest count by their words until they are. */

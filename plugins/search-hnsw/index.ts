@@ -1,9 +1,11 @@
 import { availableParallelism, homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { definePlugin, type Search } from '../../kernel/index.ts'
+import { definePlugin, type Config, type Search } from '../../kernel/index.ts'
 import { Embedder } from './embedder.ts'
+import { examine } from './examine.ts'
 import { HybridSearch } from './hybrid-search.ts'
+import type { ThreadData } from './protocol.ts'
 
 /** all-MiniLM-L6-v2; it stands in the source only, beside this file's. */
 const bundled = fileURLToPath(new URL('../../../plugins/search-hnsw/model', import.meta.url))
@@ -15,11 +17,11 @@ export default definePlugin({
   name: 'search-hnsw',
   slot: 'search',
   setup ({ config, scope, log, data_dir, cache, health }): Search {
-    const { model, preload, allow_download } = config.search
+    const { model, preload } = config.search
     if (model === 'none') return new HybridSearch(undefined)
     let told: string | undefined
     const embedder = new Embedder({
-      model: place(model), models_dir: join(data_dir, 'models'), allow_download, threads: threads(), cache, log,
+      ...threadData(config, data_dir), cache, log,
       onChange () {
         search.changed()
         if (embedder.reason === told) return
@@ -32,8 +34,13 @@ export default definePlugin({
     const search = new HybridSearch(embedder)
     if (preload) embedder.start()
     return search
-  }
+  },
+  examine: ({ config, data_dir }) => config.search.model === 'none' ? [{ level: 'ok', about: 'search', text: 'tools are found by words alone, as search.model says' }] : examine(threadData(config, data_dir))
 })
+
+function threadData ({ search: { model, allow_download } }: Config, data_dir: string): ThreadData {
+  return { model: place(model), models_dir: join(data_dir, 'models'), allow_download, threads: threads() }
+}
 
 /** The absolute path of a model's folder, or its name on the hub. */
 function place (model: string): string {

@@ -118,6 +118,11 @@ export class Model {
   }
 }
 
+/** What an error says; without what Node says of modules behind the first line. */
+export function reasonOf (error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
+}
+
 function lengthOf ({ input_ids }: Inputs): number {
   return input_ids.dims.at(-1) ?? 0
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadGraphs } from './graph.ts'
-import { Model } from './model.ts'
+import { Model, reasonOf } from './model.ts'
 import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
 import { Vectors, type MakeGraph } from './vectors.ts'
 
@@ -54,7 +54,7 @@ try {
   post({ type: 'ready', model: model.id, dimensions: model.dimensions, ...(reason !== undefined && { exact: reason }) })
   await serve(model, new Vectors(model.dimensions, makeGraph))
 } catch (error) {
-  post({ type: 'failed', reason: messageOf(error) })
+  post({ type: 'failed', reason: reasonOf(error) })
 }
 port.close()
 
@@ -63,7 +63,7 @@ async function graphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }> {
   try {
     return { makeGraph: await loadGraphs() }
   } catch (error) {
-    return { reason: messageOf(error) }
+    return { reason: reasonOf(error) }
   }
 }
 
@@ -99,7 +99,7 @@ async function answer ({ id, text, nearest, among }: QueryMessage, model: Model,
     }
     post({ type: 'found', id, found: vectors.find(embedding.whole, embedding.parts, nearest, also.get(id) ?? new Uint32Array(0), among) })
   } catch (error) {
-    post({ type: 'error', id, reason: messageOf(error) })
+    post({ type: 'error', id, reason: reasonOf(error) })
   }
 }
 
@@ -148,10 +148,6 @@ async function * build (model: Model, vectors: Vectors): AsyncGenerator<undefine
 
 function keyOf (model: Model, text: string): string {
   return `vector ${model.id} ${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
-}
-
-function messageOf (error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 let reads = 0

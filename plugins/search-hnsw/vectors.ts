@@ -12,7 +12,7 @@ const graphMinDefault = 1_000
 /** Of vectors in the index that are no longer wanted, before it is made anew. */
 const staleShare = 0.5
 /** How many vectors the mean and the deviation of cosines are taken of, at most. */
-const sampleMax = 512
+const sampleMax = 256
 /** What cosines of unrelated texts are like, for sets of tools too small to tell; counts as so many tools. */
 const usual = { mean: 0.1, deviation: 0.11, tools: 16 } as const
 /** Where a query stands in the matrix, before all else; its sentences' vectors follow it. */

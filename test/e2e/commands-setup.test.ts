@@ -19,6 +19,7 @@ t.test('doctor says that all is well, or what is not, with its place', async t =
   await writeFile(join(home.skills, 'broken', 'skill.toml'), 'tools = 5')
   const beside = (await skillet(home, ['doctor', '--port', new URL(server.url).port])).stdout
   t.match(beside, `process ${server.pid} serves this data directory at ${server.url}`)
+  t.match(beside, /ok +search +the model in .* loads/)
   t.match(beside, new RegExp(`Skillet .* serves at ${server.url}`))
   const bad = join(home.folder, 'bad.toml')
   await writeFile(bad, 'prot = 1')

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { silentLogger, type Cache, type Search, type SearchAnswer } from '../../kernel/index.ts'
 import { Embedder } from '../../plugins/search-hnsw/embedder.ts'
+import { examine } from '../../plugins/search-hnsw/examine.ts'
 import plugin from '../../plugins/search-hnsw/index.ts'
 import type { Found } from '../../plugins/search-hnsw/protocol.ts'
 import { MemoryCache } from '../../plugins/storage-memory/memory-cache.ts'
@@ -182,7 +183,9 @@ t.test('where the model can not be used, words answer alone, and the plugin says
     t.match(opened.degraded(), reason, place)
     t.match(opened.service.state?.(), { mode: 'lexical', model: 'failed', indexed: 0 })
     await opened.close()
+    t.match(await examine({ model: place, models_dir: folder, allow_download: false, threads: 1 }), [{ level: 'problem', text: reason }], place)
   }
+  t.match(await examine({ model, models_dir: folder, allow_download: false, threads: 1 }), [{ level: 'ok', text: /384/ }])
 })
 
 t.test('a thread that dies or hangs', async t => {

@@ -1,9 +1,14 @@
-import { searchSkills } from '../../../kernel/index.ts'
+import { health, searchSkills, type Gateway } from '../../../kernel/index.ts'
+import { Activity } from '../activity.ts'
 import { searching } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
 import { addInputOptions } from '../input-options.ts'
 import { align } from '../layout.ts'
+import type { Terminal } from '../terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
+
+/** How often it is asked how far the search is. */
+const look_ms = 100
 
 /** `skillet search WORDS…`: the tools that fit, best first. */
 const define: DefineCommand = (command, context) => {
@@ -12,8 +17,9 @@ const define: DefineCommand = (command, context) => {
   actWithKernel<{ json?: boolean }>(command, context, {
     needs: searching,
     async act ({ gateway }, { json = false }, words) {
-      const { terminal: { out, colors: { out: { bold, cyan, dim } }, columns }, signal } = context
-      const found = await gateway.invoke(searchSkills, { ...input(), query: words.join(' ') }, { transport: 'cli', signal })
+      const { terminal, signal } = context
+      const { out, colors: { out: { bold, cyan, dim } }, columns } = terminal
+      const found = await showing(gateway, terminal, signal, () => gateway.invoke(searchSkills, { ...input(), query: words.join(' ') }, { transport: 'cli', signal }))
       if (json) out(`${JSON.stringify(found)}\n`)
       else if (found.results.length === 0) out('Nothing fits. skillet list shows what there is.\n')
       else {
@@ -25,3 +31,26 @@ const define: DefineCommand = (command, context) => {
   })
 }
 export default define
+
+/** Shows meanwhile how many tools are embedded; and at the end, where that took too long, that they are not all. */
+async function showing<Found extends { mode: string }> (gateway: Gateway, terminal: Terminal, signal: AbortSignal, search: () => Promise<Found>): Promise<Found> {
+  if (!terminal.watched) return await search()
+  const look = async () => (await gateway.invoke(health, {}, { transport: 'cli', signal })).search
+  const activity = new Activity(terminal, 'search')
+  const show = async (): Promise<void> => {
+    const state = await look()
+    if (state?.model === 'loading') activity.progress(0, state.total, 'loading the model')
+    if (state?.model === 'indexing') activity.progress(state.indexed, state.total, 'tools embedded')
+  }
+  const timer = setInterval(() => { show().catch(() => {}) }, look_ms) // the search itself tells what is wrong
+  let found
+  try {
+    found = await search()
+  } finally {
+    clearInterval(timer)
+    activity.end()
+  }
+  const state = await look()
+  if (found.mode === 'lexical' && (state?.model === 'loading' || state?.model === 'indexing')) terminal.err(`Found by words alone: ${state.indexed} of ${state.total} tools are embedded so far. The next search goes on with it.\n`)
+  return found
+}
