@@ -35,6 +35,7 @@ export { compileInputSchema } from './parameters.ts'
 export { howToInstall, packagesOf, type SystemPackages } from './packages.ts'
 export { definePlugin } from './plugin.ts'
 export { loadPlugins } from './plugin-load.ts'
+export { pluginOptions } from './plugin-options.ts'
 export * as schemas from './schemas.ts'
 export {
   EXECUTION_STATUSES, FROM_CLIENT, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary, type Isolation, type JsonObject,

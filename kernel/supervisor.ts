@@ -1,10 +1,10 @@
 import { createActor, type Actor } from 'xstate'
 import type { Bus } from './bus.ts'
-import { checkGiven } from './check-given.ts'
 import type { AnyPlugin, PluginContext, SearchContext, Slots, TransportContext } from './contracts.ts'
 import { messageOf } from './errors.ts'
 import type { Logger } from './log.ts'
 import { pluginMachine } from './plugin.machine.ts'
+import { pluginOptions } from './plugin-options.ts'
 import type { JsonObject, PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
 
@@ -56,7 +56,7 @@ export class Supervisor {
       }
     }
     try {
-      const options = this.#options(base.config.plugin[plugin.name] ?? {})
+      const options = pluginOptions(plugin, base.config.plugin[plugin.name] ?? {})
       const provided = await orAborted(setUp(plugin, context, options), deadline)
       this.#actor.send({ type: 'started' })
       return provided
@@ -87,17 +87,6 @@ export class Supervisor {
     }
   }
 
-  #options (given: JsonObject): JsonObject {
-    const options = structuredClone(given)
-    const { name, options: schema } = this.plugin
-    if (schema === undefined) {
-      if (Object.keys(options).length > 0) throw new Error(`[plugin.${name}] has settings, but the plugin takes none`)
-      return options
-    }
-    const wrong = checkGiven(schema, options, `plugin.${name}`)
-    if (wrong !== undefined) throw new Error(wrong)
-    return options
-  }
 }
 
 async function setUp (plugin: AnyPlugin, { gateway, endpoints = [], cache, ...context }: PluginContext & Given, options: JsonObject): Promise<Slots[keyof Slots]> {

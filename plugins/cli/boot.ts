@@ -21,6 +21,11 @@ export interface BuiltinPlugins {
   transports: readonly Load[]
 }
 
+/** All of them but the scratch storage, which takes no options. */
+export async function everyPlugin ({ storage, search, executors, skills, agent, endpoints, transports }: BuiltinPlugins): Promise<AnyPlugin[]> {
+  return await Promise.all([storage, search, ...executors, ...skills, agent, ...endpoints, ...transports].map(async load => (await load()).default))
+}
+
 /** What a command needs of the kernel. */
 export interface Needs {
   /** Knows the skills. */

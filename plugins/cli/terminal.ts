@@ -9,7 +9,7 @@ export interface Terminal {
   cwd: string
   /** For what goes to standard output and to standard error: they colour nothing where that is no terminal, or is not to be coloured. */
   colors: { readonly out: Colors, readonly err: Colors }
-  /** How wide the terminal is that standard output is; undefined where it is none. */
+  /** How wide the terminal is that standard output is; undefined where it is none, or does not say. */
   columns: number | undefined
   /** Whether somebody watches standard error. */
   watched: boolean
@@ -50,7 +50,8 @@ export function processTerminal (): Terminal {
     env: process.env,
     cwd: process.cwd(),
     colors: { out: createColors(isColored(process.stdout, process.env)), err: createColors(isColored(process.stderr, process.env)) },
-    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    // A terminal that does not say how wide it is has 0.
+    columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
     watched: process.stderr.isTTY,
     unread: unread.signal,
     out: text => { process.stdout.write(text) },

@@ -1,4 +1,4 @@
-import { unwatchFile, watchFile } from 'node:fs'
+import { unwatchFile, watchFile, type Stats } from 'node:fs'
 import { messageOf, readKeys, type Logger } from '../../kernel/index.ts'
 import type { Keys } from './keys.ts'
 
@@ -19,7 +19,9 @@ export function watchKeys (path: string, keys: Keys, log: Logger): () => void {
       log.error({ path, error: messageOf(error).split('\n')[0] }, 'the API keys could not be read; those known stay in force')
     }
   }
-  const changed = (): void => {
+  const changed = (now: Stats, before: Stats): void => {
+    // Told once also when the file was not there at the first look, and still is not.
+    if (now.nlink === 0 && before.nlink === 0) return
     load()
     log.info({ path, keys: keys.size }, 'the configuration file changed; its API keys were read')
   }

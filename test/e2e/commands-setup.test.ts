@@ -84,6 +84,11 @@ for (const [shell, start] of [
   })
 }
 
+t.test('a terminal that does not say how wide it is cuts nothing', { skip: spawnSync('script', ['--version']).error === undefined ? false : 'script is not installed' }, async t => {
+  const { stdout } = await run('script', ['-qfec', 'skillet list', '/dev/null'], { env: { ...home.env, NO_COLOR: '1', TERM: 'xterm' }, cwd: home.folder })
+  t.match(stdout, /^ {2}drip:fail +Put out a drop, and fail\r$/m)
+})
+
 t.test('init writes a skill that runs, and a test that passes and can fail', async t => {
   const made = await json('init', 'count', '--native', '--directory', join(home.folder, 'my skills')) as { folder: string, run: string, test: string }
   const shell = (line: string): Promise<{ stdout: string }> => run('bash', ['-c', line], { env: home.env, cwd: home.folder })

@@ -1,10 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'smol-toml'
 import t from 'tap'
 import { completeConfig, settings } from '../../kernel/index.ts'
 import { makeHome, request, skillet, startServer } from '../support/program.ts'
+import { until } from '../support/until.ts'
 
 const dist = new URL('../../', import.meta.url)
 const home = await makeHome()
@@ -40,6 +42,41 @@ t.test('config shows where each value is from, and no secrets; config check says
   t.match(await skillet(home, ['config', 'check']), { status: 0, stdout: /skillet\.toml is in order/ })
   writeFileSync(join(home.folder, 'wrong.toml'), '[server]\nprot = 1\n')
   t.match(await skillet(home, ['config', 'check', '--config', 'wrong.toml']), { status: 2, stdout: '', stderr: /wrong\.toml: server has an unknown field "prot"; did you mean "port"/ })
+})
+
+t.test('config check looks at options of plugins, and at folders, and names all faults, a line each', async t => {
+  const file = join(home.folder, 'faults.toml')
+  writeFileSync(join(home.folder, 'loud.mjs'), 'export default { name: "loud", slot: "skills", setup: () => ({ load: async () => ({ skills: [], quarantined: [] }) }) }')
+  mkdirSync(join(home.folder, 'there'))
+  writeFileSync(file, [
+    'plugins = ["./loud.mjs"]', '[skills]', 'directories = ["./there", "./nowhere"]', 'trusted = ["./loud.mjs"]', '[search]', 'model = "./no-model"',
+    '[plugin.http]', 'engine = "uws"', '[plugin.executor-worker]', 'idle_m = 5', '[plugin.htp]', 'engine = "uws"', '[plugin.loud]', 'volume = 11'
+  ].join('\n'))
+  const { status, stdout, stderr } = await skillet(home, ['config', 'check', '--config', file, '--data-dir', 'loud.mjs'])
+  t.match({ status, stdout }, { status: 2, stdout: '' })
+  t.same(stderr.replace(/^error: /, '').trimEnd().split('\n').toSorted(), [
+    `--data-dir: data_dir: ${home.folder}/loud.mjs is not a directory`,
+    `${file}: plugin.executor-worker has an unknown field "idle_m"; did you mean "idle_ms"?`,
+    `${file}: plugin.htp: there is no plugin of this name; did you mean "http"?`,
+    `${file}: plugin.loud has settings, but the plugin takes none`,
+    `${file}: search.model: ./no-model is not there`,
+    `${file}: skills.directories: ${home.folder}/nowhere is not there`,
+    `${file}: skills.trusted: ${home.folder}/loud.mjs is not a directory`
+  ].toSorted())
+  const json = await skillet(home, ['config', 'check', '--config', file, '--json'])
+  t.match(JSON.parse(json.stderr), { error: { code: 'INVALID_PARAMETERS', details: { faults: Array } }, success: false })
+})
+
+t.test('the server tells of its configuration file when that changed, and not before', async t => {
+  const home = await makeHome()
+  t.teardown(home.remove)
+  const server = await startServer(home)
+  t.teardown(server.kill)
+  await setTimeout(1_500) // the file is looked at every second
+  t.notMatch(server.stderr(), /configuration file changed/)
+  mkdirSync(join(home.folder, 'config', 'skillet'), { recursive: true })
+  writeFileSync(join(home.folder, 'config', 'skillet', 'skillet.toml'), '')
+  await until(() => server.stderr().includes('the configuration file changed'))
 })
 
 t.test('the key in .env opens the server, and no tool sees it', async t => {

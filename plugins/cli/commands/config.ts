@@ -3,8 +3,9 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { configHome, explainConfig, hasCode, SkilletError, type ExplainedConfig } from '../../../kernel/index.ts'
-import { UsageError, type Given } from '../boot.ts'
+import { UsageError, type BuiltinPlugins, type Given } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
+import { faultsOf, placesOf } from '../config-faults.ts'
 import { configText } from '../config-text.ts'
 import { align } from '../layout.ts'
 import { addSettingOptions } from '../options.ts'
@@ -15,14 +16,14 @@ interface Options { json?: boolean, config?: string }
 const schemaFile = fileURLToPath(new URL('../../../schemas/skillet.schema.json', import.meta.url))
 
 /** `skillet config show|check|init`: the settings of this program. */
-const define: DefineCommand = (config, { terminal }) => {
-  const add = (name: string, description: string, isDefault: boolean, act: (explained: ExplainedConfig, json: boolean) => void): void => {
+const define: DefineCommand = (config, { terminal, builtin }) => {
+  const add = (name: string, description: string, isDefault: boolean, act: (explained: ExplainedConfig, json: boolean) => void | Promise<void>): void => {
     const command = config.command(name, { isDefault }).description(description).option('--json', 'print JSON')
     const given = addSettingOptions(command, { serve: true })
-    command.action((options: Options) => { act(explain(given(), terminal), options.json ?? false) })
+    command.action((options: Options) => act(explain(given(), terminal), options.json ?? false))
   }
   add('show', 'Show each setting, its value and where it comes from', true, (explained, json) => { show(explained, json, terminal) })
-  add('check', 'Check the configuration', false, (explained, json) => { check(explained, json, terminal) })
+  add('check', 'Check the configuration', false, (explained, json) => check(explained, json, terminal, builtin))
   init(config.command('init').description('Write a skillet.toml with every setting, commented out; one that is there is left alone'), terminal)
 }
 export default define
@@ -37,18 +38,15 @@ function explain (given: Given, { env, cwd }: Terminal): ExplainedConfig {
 }
 
 function show (explained: ExplainedConfig, json: boolean, terminal: Terminal): void {
-  const { file, env_file, settings } = explained
+  const { file, settings } = explained
   const tables = tablesOf(explained)
   if (json) {
     const shown = settings.map(({ setting, value, origins }) => ({ setting: setting.path.join('.'), value, from: origins }))
     terminal.out(`${JSON.stringify({ file: file ?? null, settings: shown, tables })}\n`)
     return
   }
-  const places = { flag: 'flag', variable: 'variable', '.env': env_file, file: file ?? 'file', default: 'default' }
-  const rows = settings.map(({ setting, value, origins }) => [
-    setting.path.join('.'), JSON.stringify(value), origins.map(origin => origin === 'flag' ? setting.flag : origin === 'variable' ? setting.variable : places[origin]).join(' and ')
-  ])
-  terminal.out(align([...rows, ...Object.entries(tables).map(([name, keys]) => [name, keys.join(', '), places.file])]))
+  const rows = settings.map(one => [one.setting.path.join('.'), JSON.stringify(one.value), placesOf(explained, one)])
+  terminal.out(align([...rows, ...Object.entries(tables).map(([name, keys]) => [name, keys.join(', '), file ?? 'file'])]))
 }
 
 /** Tables of the file that are open. Their values may be in confidence: the names alone are told. */
@@ -60,7 +58,11 @@ function tablesOf ({ config }: ExplainedConfig): Record<string, string[]> {
   ])
 }
 
-function check ({ file, settings }: ExplainedConfig, json: boolean, terminal: Terminal): void {
+/** @throws SkilletError INVALID_PARAMETERS with a line for each fault */
+async function check (explained: ExplainedConfig, json: boolean, terminal: Terminal, builtin: BuiltinPlugins): Promise<void> {
+  const faults = await faultsOf(explained, builtin, terminal)
+  if (faults.length > 0) throw new SkilletError('INVALID_PARAMETERS', faults.join('\n'), { faults })
+  const { file, settings } = explained
   const given = settings.filter(({ origins }) => origins[0] !== 'default').length
   if (json) terminal.out(`${JSON.stringify({ ok: true, file: file ?? null, given })}\n`)
   else terminal.out(`${file ?? 'No configuration file; the rest'} is in order. ${given} of ${settings.length} settings are not at their default.\n`)
