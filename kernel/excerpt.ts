@@ -1,6 +1,5 @@
-import { RE2JS } from 're2js'
 import { Type, type Static } from 'typebox'
-import { SkilletError, messageOf } from './errors.ts'
+import { SkilletError } from './errors.ts'
 import { select } from './select.ts'
 import { patternMax } from './validation.ts'
 
@@ -24,18 +23,9 @@ export interface Excerpt {
  * @throws SkilletError INVALID_PARAMETERS
  */
 export async function checkExcerpt ({ grep, jmespath }: Partial<ExcerptWanted>): Promise<void> {
-  if (grep !== undefined) refuse('grep', () => { RE2JS.compile(grep) })
-  if (jmespath === undefined) return
-  const { compile } = await import('@jmespath-community/jmespath')
-  refuse('jmespath', () => { compile(jmespath) })
-}
-
-function refuse (field: string, compile: () => void): void {
-  try {
-    compile()
-  } catch (error) {
-    throw new SkilletError('INVALID_PARAMETERS', `${field} is not valid: ${messageOf(error)}`)
-  }
+  if (grep === undefined && jmespath === undefined) return
+  const checked = await select({ ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) })
+  if ('invalid' in checked) throw new SkilletError('INVALID_PARAMETERS', checked.invalid)
 }
 
 /** Takes the part of an output that is wanted. Never rejects because of the output: what can't be applied is left out, with a note. */
@@ -44,7 +34,7 @@ export async function excerpt (text: string, { max_output, truncate, grep, jmesp
   let chosen = text
   if (grep !== undefined || jmespath !== undefined) {
     const selection = await select({ text, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) })
-    if ('failure' in selection) notes.push(selection.failure)
+    if (!('text' in selection)) notes.push('failure' in selection ? selection.failure : selection.invalid)
     else {
       chosen = selection.text
       notes.push(`selected ${chosen.length} of ${text.length} characters`)

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { search } from '@jmespath-community/jmespath'
+import { compile, search } from '@jmespath-community/jmespath'
 import { RE2JS } from 're2js'
 import { messageOf } from './errors.ts'
 import { selectedMax, type Answer, type Selecting, type Selection } from './select.ts'
@@ -22,6 +22,16 @@ process.on('message', (asked: Selecting) => { // `select` sent it
 process.on('disconnect', () => { process.exit() })
 
 function answer ({ text, grep, jmespath }: Selecting): Selection {
+  let pattern: RE2JS | undefined
+  let field = 'grep'
+  try {
+    if (grep !== undefined) pattern = RE2JS.compile(grep)
+    field = 'jmespath'
+    if (jmespath !== undefined) compile(jmespath)
+  } catch (error) {
+    return { invalid: `${field} is not valid: ${messageOf(error)}` }
+  }
+  if (text === undefined) return { text: '' }
   let chosen = text
   if (jmespath !== undefined) {
     let data
@@ -37,9 +47,6 @@ function answer ({ text, grep, jmespath }: Selecting): Selection {
       return { failure: `jmespath was not applied: ${messageOf(error)}` }
     }
   }
-  if (grep !== undefined) {
-    const pattern = RE2JS.compile(grep)
-    chosen = chosen.split('\n').filter(line => pattern.matcher(line).find()).join('\n')
-  }
+  if (pattern !== undefined) chosen = chosen.split('\n').filter(line => pattern.matcher(line).find()).join('\n')
   return chosen.length > selectedMax ? { failure: `nothing was selected: it is longer than ${selectedMax} characters` } : { text: chosen }
 }

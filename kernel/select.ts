@@ -1,10 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** What is asked of the process that selects. */
-export interface Selecting { text: string, grep?: string, jmespath?: string }
-/** What it answers: the text, or why there is none. */
-export type Selection = { text: string } | { failure: string }
+/** What is asked of the process that selects; without a text, whether it could. */
+export interface Selecting { text?: string, grep?: string, jmespath?: string }
+/** What it answers: the text, why there is none, or which expression is not valid. */
+export type Selection = { text: string } | { failure: string } | { invalid: string }
 export interface Answer { selection: Selection, /** Whether its memory is so full that the next one should have another process. */ spent: boolean }
 
 /** How long a selection may take, and how much memory its process may have, in milliseconds and mebibytes. */

@@ -143,7 +143,7 @@ export class App {
 
   #options (turn: Turn, allow: string): void {
     const preflight = turn.cors !== undefined && headerOf(turn.exchange.headers, 'access-control-request-method') !== undefined
-    this.replies.empty(turn, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow) : [])], this.#afterRefusal(turn.framing))
+    this.replies.empty(turn, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow, headerOf(turn.exchange.headers, 'access-control-request-headers')) : [])], this.#afterRefusal(turn.framing))
   }
 
   #addOperation (operation: Operation): void {

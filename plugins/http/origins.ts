@@ -2,6 +2,8 @@
 const requestHeaders = 'content-type, authorization, x-api-key, prefer, idempotency-key, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name'
 const exposedHeaders = 'Location, Retry-After, RateLimit, RateLimit-Policy, Allow, WWW-Authenticate, Mcp-Session-Id'
 const preflightAge_s = 600
+/** Headers of parameters that one preflight may name: a tool has no more parameters. */
+const parameterHeadersMax = 64
 
 /** Decides which web pages may call. Without an Origin it is no page of another origin that calls. */
 export class Origins {
@@ -40,10 +42,12 @@ export function corsHeaders (origin: string): string[] {
   return ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', exposedHeaders]
 }
 
-export function preflightHeaders (methods: string): string[] {
+/** @param asked the headers that the page means to send; those of tools' parameters have names of their own */
+export function preflightHeaders (methods: string, asked = ''): string[] {
+  const ofParameters = asked.split(',').map(name => name.trim()).filter(name => /^mcp-param-[\w!#$%&'*+.^`|~-]{1,64}$/i.test(name))
   return [
     'Access-Control-Allow-Methods', methods,
-    'Access-Control-Allow-Headers', requestHeaders,
+    'Access-Control-Allow-Headers', [requestHeaders, ...ofParameters.slice(0, parameterHeadersMax)].join(', '),
     'Access-Control-Max-Age', String(preflightAge_s)
   ]
 }

@@ -240,9 +240,10 @@ for (const [how, end] of [['SIGTERM', (agent: RawAgent) => agent.child.kill('SIG
     const agent = new RawAgent(home)
     agent.initialize()
     agent.call(1, 'command', 'sleep', { seconds: 3600 })
-    await until(async () => await statusOf('sleep') === 'running')
+    agent.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'execute', arguments: { skill_name: 'trial', tool_name: 'echo', parameters: { text: 'x' }, grep: 'x' } } })
+    await until(async () => agent.answer(2) !== undefined && await statusOf('sleep') === 'running')
     const processes = below(Number(agent.child.pid))
-    t.ok(processes.length >= 2)
+    t.ok(processes.length >= 4, 'the one that speaks, the command and who started it, and the one that selects')
     end(agent)
     await agent.ended
     await until(() => !processes.some(isAlive))

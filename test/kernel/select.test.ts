@@ -35,6 +35,12 @@ t.test('an expression that takes too long is ended', async t => {
   t.equal(failed(await select({ text, jmespath: 'length([?contains($, to_string(@))])' }, 500)), 'nothing was selected: it took longer than 500 ms')
 })
 
+t.test('what is not valid is told by name, before there is a text', async t => {
+  t.match(await select({ grep: '(' }), { invalid: /^grep is not valid: / })
+  t.match(await select({ grep: 'a', jmespath: '[' }), { invalid: /^jmespath is not valid: / })
+  t.same(await select({ grep: 'a', jmespath: 'a' }), { text: '' })
+})
+
 t.test('processes are kept, are few, and a quiet one keeps nobody', async t => {
   const processes = (): number[] => below(process.pid)
   const ask = (): Promise<Selection> => select({ text: 'one\ntwo', grep: 'w' })

@@ -57,11 +57,12 @@ eachEngine(t, 'a page of another origin can run nothing', {}, async (t, { ask, p
 
 eachEngine(t, 'pages of allowed origins', { server: { cors_origins: ['local', 'https://app.example'], allowed_hosts: ['skillet.example'] } }, async (t, { ask, post }) => {
   for (const Origin of ['http://localhost:5173', 'https://app.example']) {
-    const preflight = await ask('OPTIONS', '/api/execute', { headers: { Origin, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'content-type' } })
+    const preflight = await ask('OPTIONS', '/api/execute', { headers: { Origin, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'content-type, mcp-param-region, x-other' } })
     t.equal(preflight.status, 204)
     t.equal(preflight.headers.get('access-control-allow-origin'), Origin)
     t.match(preflight.headers.get('access-control-allow-methods'), 'POST')
     for (const name of ['content-type', 'authorization', 'x-api-key', 'prefer', 'idempotency-key']) t.match(preflight.headers.get('access-control-allow-headers'), name)
+    t.match(preflight.headers.get('access-control-allow-headers'), /, mcp-param-region$/, 'parameters of tools too, and nothing else that was asked for')
     t.match(preflight.headers.get('access-control-max-age'), /^\d+$/)
     t.equal(preflight.headers.get('content-length'), undefined)
     for (const answer of [await post('/api/search', search, { Origin }), await post('/api/search', {}, { Origin }), await ask('GET', '/api/nothing', { headers: { Origin } })]) {
