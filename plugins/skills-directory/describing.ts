@@ -74,6 +74,7 @@ export class Describing {
       if (lasting && !signal.aborted) this.#idle = setTimeout(() => { void describer.end() }, keep_ms).unref()
       else await describer.end()
       await Promise.all(kept)
+      await this.#cache.save()
     }
   }
 
