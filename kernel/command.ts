@@ -124,7 +124,9 @@ export function parseCommand (
 /** A default that can't be put into the command is the manifest's fault, not that of each call. @throws Error */
 function refuseDefaults (template: CommandTemplate, parameters: readonly ParameterDescriptor[]): void {
   const samples = { string: 'x', integer: 1, number: 1, boolean: true, array: [], object: {} } as const
-  for (const flags of [false, true]) {
+  const preset = parameters.filter(parameter => 'default' in parameter)
+  if (preset.length === 0) return
+  for (const flags of preset.some(({ type }) => type === 'boolean') ? [false, true] : [false]) {
     const values = parameters.filter(parameter => parameter.required || 'default' in parameter).map(parameter => [
       parameter.name, 'default' in parameter && !(flags && parameter.type === 'boolean') ? parameter['default'] : samples[parameter.type]
     ])

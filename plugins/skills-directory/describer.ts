@@ -39,6 +39,11 @@ export class Describer {
     this.#options = options
   }
 
+  /** Starts the thread, for what will be asked. */
+  start (): void {
+    this.#thread ??= new Thread(this.#options)
+  }
+
   /** Whether a thread is there. */
   get started (): boolean {
     return this.#thread !== undefined

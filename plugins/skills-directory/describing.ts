@@ -49,13 +49,19 @@ export class Describing {
    * @returns what each folder holds, in their order. Rejects only with the signal's reason.
    */
   async describe (folders: readonly Folder[], signal: AbortSignal, { lasting }: { lasting: boolean }): Promise<(Described | Fault)[]> {
-    const known = await mapAtMost(readingMax, folders, folder => this.#cache.get(folder))
     const describer = this.#describer
     clearTimeout(this.#idle)
+    const known = await mapAtMost(readingMax, folders, async folder => {
+      const described = await this.#cache.get(folder)
+      if (described === undefined && !signal.aborted) describer.start() // while others are looked up
+      return described
+    })
     const kept: Promise<void>[] = []
     try {
       const found: (Described | Fault | undefined)[] = [...known]
-      for (const chunk of chunksOf([...folders.entries()].filter(([i]) => known[i] === undefined))) {
+      const unknown = [...folders.entries()].filter(([i]) => known[i] === undefined)
+      await build(unknown.map(([, folder]) => folder).filter(({ module }) => module), describer, signal)
+      for (const chunk of chunksOf(unknown)) {
         const described = await describeAll(chunk.map(([, folder]) => folder), describer, signal)
         for (const [at, [i, folder]] of chunk.entries()) {
           const one = found[i] = described[at] ?? { name: folder.name, path: folder.path, error: 'the folder was not described' }
@@ -68,6 +74,7 @@ export class Describing {
       if (lasting && !signal.aborted) this.#idle = setTimeout(() => { void describer.end() }, keep_ms).unref()
       else await describer.end()
       await Promise.all(kept)
+      await this.#cache.save()
     }
   }
 
@@ -98,6 +105,19 @@ function chunksOf (folders: [number, Folder][]): [number, Folder][][] {
     else last.push(one)
   }
   return chunks
+}
+
+/** Builds modules before they are described, one after another. That they can't be built is told then. */
+async function build (folders: readonly Folder[], describer: Describer, signal: AbortSignal): Promise<void> {
+  if (folders.length < 2) return
+  for (let i = 0; i < folders.length; i += togetherMax) {
+    try {
+      await describer.ask({ type: 'build', folders: folders.slice(i, i + togetherMax) }, signal)
+    } catch (error) {
+      if (!(error instanceof DescriberFault)) throw error
+      return // there are too many for the time they have together
+    }
+  }
 }
 
 async function describeAll (folders: readonly Folder[], describer: Describer, signal: AbortSignal, again = false): Promise<(Described | Fault)[]> {

@@ -98,7 +98,7 @@ async function look (directory: string, entry: string): Promise<Looked> {
     if (!module && !files.has(MANIFEST) && !INSTRUCTIONS.some(file => files.has(file))) return undefined
     const name = module || files.has(MANIFEST) ? entry : lenientName(entry)
     if (!SKILL_NAME.test(name)) return { name: entry, path, error: `the folder's name "${entry}" can't be a skill's: it must be 1 to 64 of a-z, 0-9 and -` }
-    return { name, path, real_path: await realpath(path), identity: identityOf(stats), module, revision: await revisionOf(path, module) }
+    return { name, path, real_path: await realpath(path), identity: identityOf(stats), module, revision: await revisionOf(path, module, files) }
   } catch (error) {
     return { name: entry, path, error: `the folder can't be read: ${systemMessage(error)}` }
   }

@@ -12,12 +12,15 @@ export interface DescriberData {
 
 export type Request =
   | { type: 'describe', folders: Folder[] }
+  /** Builds modules, as far as they can be built, without running them: many at once take a fraction of one after another. */
+  | { type: 'build', folders: Folder[] }
   | { type: 'prune' }
 
 export type Reply =
   | { type: 'ready' }
   /** In the order of the folders. */
   | { type: 'described', descriptions: Description[] }
+  | { type: 'built' }
   | { type: 'pruned', removed: number }
 
 /** A folder that holds a skill. */

@@ -13,14 +13,15 @@ export const SCRIPTS = 'scripts'
  * A text that differs whenever the skill may: by name, size, inode and times of files, so that nothing is read. With a module,
  * all files of the folder count, since it may read any of them when it is imported; those under `node_modules` and hidden
  * ones do not, nor what it imports from outside its folder.
+ * @param present the names in the folder
  */
-export async function revisionOf (folder: string, module: boolean): Promise<string> {
+export async function revisionOf (folder: string, module: boolean, present: ReadonlySet<string>): Promise<string> {
   const hash = createHash('sha256')
   if (module) await walk(folder, 0, hash, { left: filesMax })
   else {
-    for (const file of files) hash.update(await line(join(folder, file)))
+    for (const file of files) if (present.has(file)) hash.update(await line(join(folder, file)))
     const scripts = join(folder, SCRIPTS)
-    const names = await readdir(scripts).catch((): string[] => [])
+    const names = present.has(SCRIPTS) ? await readdir(scripts).catch((): string[] => []) : []
     for (const name of names.sort().slice(0, filesMax)) hash.update(await line(join(scripts, name)))
   }
   return hash.digest('hex').slice(0, 32)

@@ -3,7 +3,8 @@ import { pathToFileURL } from 'node:url'
 import { compileCheck, messageOf, ScriptFile, type Check } from '../../kernel/index.ts'
 import { buildModule } from './build.ts'
 import { firstLine, isThere, moduleBytesMax, refuseUnlessSmall, SkillFault } from './files.ts'
-import type { DescriberData } from './protocol.ts'
+import { MODULES } from './list.ts'
+import type { DescriberData, Folder } from './protocol.ts'
 import type { ToolSource } from './tools.ts'
 
 /** The most text, in characters, that a module may say of its tools. */
@@ -32,6 +33,14 @@ export async function readScript (path: string, revision: string, data: Describe
   const tools = Object.entries(file.tools).map(([name, { parameters = {}, ...tool }]) =>
     ({ ...tool, name, parameters: Object.entries(parameters).map(([name, parameter]) => ({ ...parameter, name })) }))
   return { module, file, tools, inputs }
+}
+
+/** Builds the module of a folder, so that it is there when the skill is described. @throws SkillFault */
+export async function buildScript ({ path, revision }: Folder, data: DescriberData): Promise<void> {
+  const module = findModule(path, MODULES)
+  if (module === undefined) return
+  refuseUnlessSmall(module, moduleBytesMax)
+  await buildModule(module, revision, data)
 }
 
 async function importModule (path: string, revision: string, data: DescriberData): Promise<{ module: string, exported: unknown, inputs: string[] }> {

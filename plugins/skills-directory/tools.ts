@@ -98,7 +98,7 @@ function checkParameter (parameter: ParameterSource & { required: boolean }): vo
   const check = checkOf(keywords)
   if (typeof check === 'string') throw new Error(check)
   if (initial === undefined || check === undefined) return
-  const mismatch = check({ value: structuredClone(initial) })
+  const mismatch = check({ value: typeof initial === 'object' ? structuredClone(initial) : initial })
   if (mismatch !== undefined) throw new Error(`the default does not fit the parameter: ${mismatch.replace('default/value', 'default')}`)
 }
 

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { pruneCache } from './build.ts'
 import { describeSkill } from './describe.ts'
 import type { DescriberData, Reply, Request } from './protocol.ts'
+import { buildScript } from './script.ts'
 
 /** The thread that describes skills. One request at a time, one reply to each; it ends by being ended. */
 const port = parentPort
@@ -23,6 +24,10 @@ async function answer (request: Request): Promise<Reply> {
       const descriptions = []
       for (const folder of request.folders) descriptions.push(await describeSkill(folder, data))
       return { type: 'described', descriptions }
+    }
+    case 'build': {
+      await Promise.allSettled(request.folders.map(folder => buildScript(folder, data)))
+      return { type: 'built' } // what is wrong is told when they are described
     }
     case 'prune': return { type: 'pruned', removed: pruneCache(data.cache_dir) }
   }

@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { plotsOf, tableOf, type Results } from '../../bench/lib/results.ts'
 import { settingsTable } from '../../plugins/cli/config-text.ts'
-import { makeHome, startServer } from '../support/program.ts'
+import { addToPath, makeHome, request, startServer } from '../support/program.ts'
+import { until } from '../support/until.ts'
 
 const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
 const shell = promisify(execFile)
@@ -30,6 +33,27 @@ t.test('every example of the API works as it stands, and answers in the shape th
     if ('error' in shown) t.match(got, { error: { code: (shown['error'] as { code: string }).code } })
     else t.notOk('error' in got, stdout)
   }
+})
+
+t.test('the first skill runs as it is told, and is in a running server without a restart', async t => {
+  const home = await makeHome()
+  Object.assign(home.env, { XDG_CONFIG_HOME: join(home.folder, '.config') })
+  await addToPath(home)
+  const server = await startServer(home)
+  t.teardown(async () => {
+    await server.kill()
+    await home.remove()
+  })
+  const [made = '', called = ''] = [...readme.matchAll(/<!-- first -->\n```sh\n([\s\S]*?)```/g)].map(([, command = '']) => command.replaceAll('npx skillet', 'skillet').replaceAll('http://127.0.0.1:3000', server.url))
+  const run = async (command: string): Promise<string> => (await shell('bash', ['-c', command], { env: home.env, cwd: home.folder })).stdout
+  t.equal(await run(made), 'Hello, world!\nHello, world!\n')
+  await until(async () => (await request(server.url, '/api/skills/greet')).status === 200)
+  t.match(JSON.parse(await run(called)), { status: 'success', output: 'Hello, world!' })
+
+  const folder = join(home.folder, '.config', 'skillet', 'skills', 'lines')
+  await mkdir(folder)
+  await writeFile(join(folder, 'skill.toml'), /<!-- command -->\n```toml\n([\s\S]*?)```/.exec(readme)?.[1] ?? '')
+  t.match(await run(`skillet run lines:lines path=${join(folder, 'skill.toml')}`), /^1\d /)
 })
 
 t.test('the table of settings is what the schema says', async t => {
