@@ -52,7 +52,10 @@ class Selector {
     this.#child = fork(fileURLToPath(new URL('select-process.js', import.meta.url)), [String(limits.memoryMiB)], { env: {}, execArgv: [`--max-old-space-size=${limits.heapMiB}`], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
     this.#child.on('message', (answer: Answer) => { this.#answer?.(answer) }) // our own program sent it
     this.#child.on('error', error => { this.#fail(error.message) })
-    this.#child.on('exit', () => { this.#fail(this.#late !== undefined ? `it took longer than ${this.#late} ms` : `it took more than ${limits.memoryMiB} MiB of memory`) })
+    this.#child.on('exit', (status, signal) => {
+      if (this.#late !== undefined) this.#fail(`it took longer than ${this.#late} ms`)
+      else this.#fail(signal === null ? `its process ended with ${status}` : `it took more than ${limits.memoryMiB} MiB of memory`) // V8 ends by a signal too
+    })
   }
 
   async select (asked: Selecting, time_ms: number): Promise<Selection> {

@@ -32,11 +32,15 @@ export function termsOf (output: string, tool: Pick<Tool, 'parameters'>): Terms 
   return typeof requestState === 'string' ? { inputRequests, requestState } : undefined
 }
 
-/** The words in it, for who reads text alone. */
+/** The words in it, and of what else there is a mark, for who reads text alone. */
 export function textOf (terms: Terms): string {
   if ('inputRequests' in terms) return ''
   const contents = 'content' in terms ? terms.content : terms.messages.map(({ content }) => content)
-  return contents.flatMap(one => isObject(one) && one['type'] === 'text' && typeof one['text'] === 'string' ? [one['text']] : []).join('\n')
+  return contents.map(one => {
+    if (!isObject(one)) return ''
+    const { type, text, mimeType } = one
+    return type === 'text' && typeof text === 'string' ? text : `[${typeof mimeType === 'string' ? mimeType : String(type)}]`
+  }).join('\n')
 }
 
 function areObjects (value: unknown): value is JsonObject[] {

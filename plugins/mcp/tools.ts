@@ -48,7 +48,7 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
       if (terms === undefined) return result
       if (isAsking(terms)) return await askingResult(terms, [name, asked], ctx, host.states)
       const content = contentOf(terms) ?? []
-      return agent === undefined ? { content } : { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
+      return agent === undefined ? { content: content.map(block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block) } : { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
     } catch (error) {
       return await failureOf(SkilletError.from(error), agent, call, host)
     } finally {

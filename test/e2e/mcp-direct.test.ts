@@ -87,7 +87,7 @@ for (const [door, open] of Object.entries(doors)) {
       t.teardown(() => client.close())
       const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
       const drawn = await execute(client, 'asking', 'draw')
-      t.match(drawn.structuredContent, { output: 'a dot' })
+      t.match(drawn.structuredContent, { output: 'a dot\n[image/png]' })
       t.same(drawn.content.slice(1), [image])
       t.same((await callTool(client, 'asking_draw', {})).content, [{ type: 'text', text: 'a dot' }, image])
       t.match((await execute(client, 'asking', 'odd')).structuredContent, { output: /unheard-of/ }, 'what is not understood is text')
