@@ -66,7 +66,7 @@ async function quality (model: Model, { quick }: Options): Promise<{ rows: Row[]
   const bars: (Plot & { kind: 'bars' })['bars'] = []
   for (const method of Object.keys(methods) as Method[]) { // the keys of the table above
     const row = (what: string, of: (quality: Quality) => number, least: number): Row => ({
-      what: `${what} of the first five, ${sets.length} sets, ${methods[method]}`, unit: 'of 1', values: [mean(sets.map(set => of(set.of[method])))],
+      what: `${what} of the first five, mean of ${sets.map(({ name }) => name).join(', ')}, ${methods[method]}`, unit: 'of 1', values: [mean(sets.map(set => of(set.of[method])))],
       ...(method === 'both' && { goal: { at_least: least } }), details: Object.fromEntries(sets.map(set => [set.name, of(set.of[method])]))
     })
     rows.push(row('nDCG', ({ ndcg }) => ndcg, 0.8), row('recall', ({ recall }) => recall, 0.85))

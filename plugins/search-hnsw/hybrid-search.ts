@@ -2,6 +2,7 @@ import type { Search, SearchAnswer, SearchOptions, SearchState, SkillDefinition 
 import { Best } from './best.ts'
 import type { Embedder, Question } from './embedder.ts'
 import { LexicalIndex, type Match } from './lexical-index.ts'
+import { pauses } from './pauses.ts'
 import { rank, type Ranked } from './ranking.ts'
 import { Recent } from './recent.ts'
 import { inWords } from './words.ts'
@@ -13,8 +14,10 @@ const answersMax = 1_000
 /** Answers are in order of words and meaning once so many of the tools are embedded; the rest count by their words until they are. */
 const embeddedShare = 0.9
 
-/** What can be found at one moment, and the texts by which it is embedded. */
-interface Findables { lexical: LexicalIndex, texts: readonly string[] }
+type Allows = NonNullable<SearchOptions['allows']>
+
+/** What can be found at one moment, the texts by which it is embedded, and what of it calls may find that have not all rights. */
+interface Findables { readonly lexical: LexicalIndex, readonly texts: readonly string[], readonly allowed: WeakMap<Allows, Uint32Array> }
 
 /**
  * Search by words and by meaning. The words answer alone until the model is ready, and where it can't be. A new index is
@@ -24,7 +27,7 @@ export class HybridSearch implements Search {
   /** Undefined where words are all that is wanted. */
   readonly #embedder: Embedder | undefined
   readonly #answers = new Recent<SearchAnswer>(answersMax)
-  readonly #rights = new WeakMap<NonNullable<SearchOptions['allows']>, number>()
+  readonly #rights = new WeakMap<Allows, number>()
   #rightsSeen = 0
   #asked = 0
   #serving = 0
@@ -39,9 +42,15 @@ export class HybridSearch implements Search {
   async index (skills: readonly SkillDefinition[]): Promise<void> {
     const turn = ++this.#asked
     const lexical = await LexicalIndex.of(skills)
+    const texts: string[] = []
+    const pause = pauses()
+    for (const { tool_name, description } of lexical.tools) {
+      texts.push(`${inWords(tool_name)}: ${description}`)
+      await pause()
+    }
     if (turn < this.#serving) return
     this.#serving = turn
-    this.#current = { lexical, texts: lexical.tools.map(({ tool_name, description }) => `${inWords(tool_name)}: ${description}`) }
+    this.#current = { lexical, texts, allowed: new WeakMap() }
     // In one turn of the event loop, so that what the thread says of a tool is about that tool.
     this.#embedder?.index(this.#current.texts)
     this.changed()
@@ -73,14 +82,15 @@ export class HybridSearch implements Search {
     if (known !== undefined) return known
     const current = this.#current
     if (current === undefined) return { mode: 'lexical', results: [] }
-    const answer = await this.#answer(query, options, current.lexical, signal)
+    const answer = await this.#answer(query, options, current, signal)
     // What was found by words while the model is busy with others is not what will be found the next time.
     if (current === this.#current && answer.mode === this.#state.mode) this.#answers.set(key, answer)
     return answer
   }
 
-  async #answer (query: string, { top_k, min_score = 0, ...filter }: SearchOptions, lexical: LexicalIndex, signal: AbortSignal): Promise<SearchAnswer> {
-    const among = allowedBy(filter, lexical)
+  async #answer (query: string, { top_k, min_score = 0, ...filter }: SearchOptions, current: Findables, signal: AbortSignal): Promise<SearchAnswer> {
+    const { lexical } = current
+    const among = allowedBy(filter, current)
     const wanted = Math.max(candidatesMin, top_k)
     const question = this.#ask(query, wanted, among) // the thread embeds it while its words are looked for here
     try {
@@ -113,15 +123,29 @@ export class HybridSearch implements Search {
 }
 
 /** The numbers of the tools that a filter lets through; undefined when it lets all. */
-function allowedBy ({ skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, { tools }: LexicalIndex): Uint32Array | undefined {
-  if (skills === undefined && runtime === undefined && allows === undefined) return undefined
+function allowedBy ({ skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, current: Findables): Uint32Array | undefined {
+  const { tools } = current.lexical
+  const allowed = allows === undefined ? undefined : rightsOf(allows, current)
+  if (skills === undefined && runtime === undefined) return allowed
   const names = skills === undefined ? undefined : new Set(skills)
-  const allowed: number[] = []
-  for (const [number, tool] of tools.entries()) {
-    if (names?.has(tool.skill_name) === false || (runtime !== undefined && tool.runtime !== runtime)) continue
-    if (allows?.(tool.skill_name, tool.tool_name) !== false) allowed.push(number)
+  const fits = (number: number): boolean => {
+    const tool = tools[number]
+    return tool !== undefined && names?.has(tool.skill_name) !== false && (runtime === undefined || tool.runtime === runtime)
   }
-  return Uint32Array.from(allowed)
+  return (allowed ?? Uint32Array.from(tools.keys())).filter(fits)
+}
+
+/** The tools that somebody has a right to; rights are asked for once. */
+function rightsOf (allows: Allows, { lexical: { tools }, allowed }: Findables): Uint32Array {
+  let numbers = allowed.get(allows)
+  if (numbers === undefined) {
+    numbers = Uint32Array.from(tools.keys()).filter(number => {
+      const tool = tools[number]
+      return tool !== undefined && allows(tool.skill_name, tool.tool_name)
+    })
+    allowed.set(allows, numbers)
+  }
+  return numbers
 }
 
 function resultsOf (ranked: readonly Ranked[], top_k: number, min_score: number, { tools }: LexicalIndex): SearchAnswer['results'] {

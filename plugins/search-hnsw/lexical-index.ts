@@ -1,4 +1,5 @@
 import type { SkillDefinition } from '../../kernel/index.ts'
+import { pauses } from './pauses.ts'
 import { isNear, plain, termsOf, wordsOf } from './words.ts'
 
 /** A tool that can be found. */
@@ -42,9 +43,6 @@ const fieldCharactersMax = 4_000
 
 /** Arrays of a number for each tool that are kept for further queries. */
 const spareMax = 32
-
-/** How long work goes on between two turns of the event loop, in milliseconds. */
-const slice_ms = 5
 
 /** Where a word stands: in which tools, and what it counts there, within 0..1; in whose names. And how much it tells. */
 interface Postings { readonly tools: number[], readonly counts: number[], readonly named: number[], weight: number }
@@ -244,18 +242,4 @@ function entry<Value> (map: Map<string, Value>, key: string, make: () => Value):
   let value = map.get(key)
   if (value === undefined) map.set(key, value = make())
   return value
-}
-
-/** Lets the event loop turn when work has gone on for long enough. */
-function pauses (): () => Promise<void> | undefined {
-  let since_ms = performance.now()
-  return () => {
-    if (performance.now() - since_ms < slice_ms) return undefined
-    return new Promise(resolve => {
-      setImmediate(() => {
-        since_ms = performance.now()
-        resolve()
-      })
-    })
-  }
 }

@@ -3,12 +3,15 @@
  * goes before the embedding of tools, and waits for one text of those at most.
  */
 import { createHash } from 'node:crypto'
+import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadGraphs } from './graph.ts'
 import { Model, reasonOf } from './model.ts'
 import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
 import { Vectors, type MakeGraph } from './vectors.ts'
 
+/** It gives way to the threads that answer, which need a core for a moment only: else they wait for the end of a time slice, 4 ms. */
+const nice = 5
 /** Keys that are looked up in the cache at once. */
 const readMax = 250
 /** New vectors that are given to the cache at once. */
@@ -48,6 +51,7 @@ port.on('message', (message: ToThread) => {
   wake()
 })
 
+if (process.platform === 'linux') setPriority(nice) // elsewhere it is the whole process's
 try {
   const model = await Model.load(data)
   const { makeGraph, reason } = await graphs()

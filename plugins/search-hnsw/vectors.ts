@@ -17,8 +17,10 @@ const sampleMax = 256
 const usual = { mean: 0.1, deviation: 0.11, tools: 16 } as const
 /** Where a query stands in the matrix, before all else; its sentences' vectors follow it. */
 const query_row = 0
+/** Where the sample of tools begins: memory that is read in order is read sooner. */
+const sample_row = 1 + sentencesMax
 /** Rows of the matrix before the first tool's. */
-const rowsBefore = 1 + sentencesMax
+const rowsBefore = sample_row + sampleMax
 
 /**
  * The vectors of the texts that are embedded, each once, and which tool has which. Tools are numbered by the main thread
@@ -39,6 +41,8 @@ export class Vectors {
   #waiting = new Map<string, number[]>()
   #embedded = 0
   #graph: HierarchicalNSW | undefined
+  /** Vectors in the sample; undefined when it is to be taken anew. */
+  #sampled: number | undefined
   /** Slots below are in the graph. */
   #graphed = 0
 
@@ -71,6 +75,7 @@ export class Vectors {
     this.#toolsOf = Array.from({ length: this.#held }, () => [])
     this.#waiting = new Map()
     this.#embedded = 0
+    this.#sampled = undefined
     for (const [tool, text] of texts.entries()) {
       const slot = this.#slots.get(text)
       if (slot !== undefined) this.#assign(tool, slot)
@@ -154,22 +159,30 @@ export class Vectors {
     return (all + best) / 2
   }
 
-  /** Mean and deviation of a query's cosines with all tools, by an even sample of them. */
+  /** Mean and deviation of a query's cosines with all tools, by a sample of them. */
   #spread (): { mean: number, deviation: number } {
-    const step = Math.max(1, this.#tools.length / sampleMax)
-    let count: number = usual.tools
+    const sampled = this.#sampled ??= this.#sample()
+    const count = usual.tools + sampled
     let sum = usual.mean * usual.tools
     let squares = (usual.deviation ** 2 + usual.mean ** 2) * usual.tools
-    for (let i = 0; i < this.#tools.length; i += step) {
-      const slot = this.#tools[Math.floor(i)] ?? -1
-      if (slot < 0) continue
-      const cosine = this.#cosine(slot, query_row)
-      count++
+    for (let i = 0; i < sampled; i++) {
+      const cosine = this.#matrix.dot(sample_row + i, query_row)
       sum += cosine
       squares += cosine * cosine
     }
     const mean = sum / count
     return { mean, deviation: Math.sqrt(Math.max(1e-6, squares / count - mean * mean)) }
+  }
+
+  /** Takes an even sample of the tools that are embedded. @returns how many */
+  #sample (): number {
+    const step = Math.max(1, this.#tools.length / sampleMax)
+    let count = 0
+    for (let i = 0; i < this.#tools.length && count < sampleMax; i += step) {
+      const slot = this.#tools[Math.floor(i)] ?? -1
+      if (slot >= 0) this.#matrix.set(sample_row + count++, this.#matrix.at(rowsBefore + slot))
+    }
+    return count
   }
 
   /** Both are of length 1, so this is the cosine. */
@@ -178,6 +191,7 @@ export class Vectors {
   }
 
   #assign (tool: number, slot: number): void {
+    this.#sampled = undefined
     this.#tools[tool] = slot
     this.#toolsOf[slot]?.push(tool)
     this.#embedded++

@@ -1,9 +1,12 @@
+import { Command } from 'commander'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { execute, listExecutions, type ExecutionSummary } from '../../kernel/index.ts'
+import { definePlugin, execute, listExecutions, type ExecutionSummary } from '../../kernel/index.ts'
+import type { BuiltinPlugins } from '../../plugins/cli/boot.ts'
+import searchCommand from '../../plugins/cli/commands/search.ts'
 import { follow } from '../../plugins/cli/follow.ts'
 import { align, duration, plain } from '../../plugins/cli/layout.ts'
-import { isColored } from '../../plugins/cli/terminal.ts'
+import { isColored, processTerminal, type Terminal } from '../../plugins/cli/terminal.ts'
 import { timeOf } from '../../plugins/cli/time.ts'
 import { startKernel } from '../support/kernel.ts'
 import { until } from '../support/until.ts'
@@ -72,4 +75,21 @@ t.test('following shows what is there, what comes and how it ends, each once and
   t.equal(new Set(all.seen.map(({ id, status }) => `${id} ${status}`)).size, all.seen.length, 'nothing twice')
   const { executions } = await gateway.invoke(listExecutions, { limit: 31 }, { transport: 'cli', signal })
   t.ok(executions.every(({ id, status }) => all.seen.some(one => one.id === id && one.status === status)), 'nothing missed')
+})
+
+t.test('a search that had to be answered by words alone tells so, and how many tools are embedded, to those who watch', async t => {
+  const half = definePlugin({
+    name: 'half', slot: 'search',
+    setup: () => ({ async index () {}, search: async () => ({ mode: 'lexical', results: [] }), state: () => ({ mode: 'lexical', model: 'indexing', indexed: 3, total: 10 }) })
+  })
+  const memory = async () => await import('../../plugins/storage-memory/index.ts')
+  const builtin: BuiltinPlugins = { storage: memory, scratch: memory, search: async () => ({ default: half }), executors: [], skills: [], agent: async () => ({ default: half }), endpoints: [], transports: [] }
+  for (const watched of [true, false]) {
+    const said: string[] = []
+    const terminal: Terminal = { ...processTerminal(), env: { HOME: t.testdir(), CI: '1' }, watched, out () {}, err: text => { said.push(text) } }
+    const command = new Command()
+    searchCommand(command, { terminal, signal: new AbortController().signal, builtin, setStatus () {} })
+    await command.parseAsync(['anything'], { from: 'user' })
+    t.match(said.join(''), watched ? /by words alone: 3 of 10 tools are embedded/ : /^$/)
+  }
 })
