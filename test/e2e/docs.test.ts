@@ -40,7 +40,7 @@ t.test('configuration: the table is what the schema says, the examples are taken
   const [, env = ''] = /<!-- env -->\n```sh\n([\s\S]*?)```/.exec(page) ?? []
   const [, commands = ''] = /```sh\n([\s\S]*?)```/.exec(page) ?? []
   const cwd = join(home.folder, 'configured')
-  mkdirSync(cwd)
+  mkdirSync(join(cwd, 'skills'), { recursive: true })
   writeFileSync(join(cwd, 'skillet.toml'), toml)
   writeFileSync(join(cwd, '.env'), env, { mode: 0o600 })
   t.ok('skills' in parse(toml))
