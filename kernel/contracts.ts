@@ -202,7 +202,6 @@ export interface Executor {
    * Runs a tool. Aborting the signal drops it from the queue, or asks it to end and then ends it; the outcome is
    * then `cancelled`. Rejects only for a fault of the executor's own, never for one of the tool's; with OVERLOADED
    * once it is closed. Whatever the tool does, no other run is harmed and nothing runs twice.
-   * @param signal of this run alone: it may be listened to for ever
    */
   run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome>
   /** A tool of the runtime will be run soon: starts what its run would wait for. */

@@ -66,9 +66,9 @@ export class Pool implements Executor {
     if (waiting >= this.#limits.queueMax) {
       return Promise.reject(new SkilletError('OVERLOADED', `${waiting} script tools are waiting, as many as execution.queue_max allows; try again later`))
     }
-    // Nobody is told of an outcome twice: what is aborted later finds it settled.
-    const run = new Run(task, module, observer, this.#log)
-    signal.addEventListener('abort', () => { this.#cancel(run) }, { once: true })
+    const cancel = (): void => { this.#cancel(run) }
+    const run = new Run(task, module, observer, this.#log, () => { signal.removeEventListener('abort', cancel) })
+    signal.addEventListener('abort', cancel, { once: true })
     this.#laneOf(run).push(run)
     this.#pumpSoon()
     return run.outcome

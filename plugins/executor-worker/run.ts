@@ -15,6 +15,7 @@ export class Run implements Listed<Run> {
   readonly sensitive: boolean
   readonly #observer: TaskObserver
   readonly #log: Logger
+  readonly #left: () => void
   readonly outcome: Promise<Outcome>
   #resolve!: (outcome: Outcome) => void
   #reject!: (error: Error) => void
@@ -30,24 +31,28 @@ export class Run implements Listed<Run> {
   /** Undefined while it waits. */
   holder: Holder | undefined
 
-  constructor (task: Task, module: string, observer: TaskObserver, log: Logger) {
+  /** @param left called when it has its outcome */
+  constructor (task: Task, module: string, observer: TaskObserver, log: Logger, left: () => void) {
     this.task = task
     this.module = module
     this.sensitive = task.secrets !== undefined || task.tool.secrets.length > 0
     this.#observer = observer
     this.#log = log
+    this.#left = left
     this.pace = paceOf(task.tool)
     this.outcome = new Promise((resolve, reject) => { this.#resolve = resolve; this.#reject = reject })
   }
 
   settle (outcome: Outcome): void {
     this.settled = true
+    this.#left()
     this.#resolve(outcome)
   }
 
   /** For a fault of the executor's own. */
   fault (error: Error): void {
     this.settled = true
+    this.#left()
     this.#reject(error)
   }
 
