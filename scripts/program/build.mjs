@@ -77,8 +77,8 @@ function keepPlaces (build) {
 }
 
 /**
- * Runs what is run most, one after the other, each with the code that those before it left, so that in the end the code of all is
- * kept. Without it the program starts slower, and nothing else.
+ * Runs the commands that are run most, one after the other, each with the code that those before it left, so that in the end the
+ * code of all is kept. Without it commands start slower, and nothing else.
  */
 export async function keepCode () {
   const home = mkdtempSync(join(tmpdir(), 'skillet-build-'))
@@ -86,7 +86,7 @@ export async function keepCode () {
     const skill = join(home, 'skills', 'native')
     mkdirSync(skill, { recursive: true })
     writeFileSync(join(skill, 'skill.toml'), `description = "A command"\n[[tools]]\nname = "version"\ndescription = "Tells the version"\ncommand = ["${process.execPath}", "--version"]\n`)
-    for (const command of [['list'], ['run', 'text:count', 'text=a'], ['run', 'native:version', '--skills', dirname(skill)], ['history'], ['serve', '--port', '0', '--json', '--log-level', 'error']]) {
+    for (const command of [['list'], ['run', 'text:count', 'text=a'], ['run', 'native:version', '--skills', dirname(skill)], ['history']]) {
       await run(command, { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), XDG_DATA_HOME: join(home, 'data') })
     }
   } finally {
@@ -94,19 +94,9 @@ export async function keepCode () {
   }
 }
 
-/** Runs a command to its end; a server, until it was healthy. */
+/** Runs a command to its end. */
 async function run (command, env) {
-  const child = spawn(process.execPath, ['--require', fileURLToPath(new URL('keep-code.cjs', import.meta.url)), join(folder, 'main.js'), ...command], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = once(child, 'exit')
-  let said = ''
-  child.stdout.setEncoding('utf8').on('data', text => { said += text })
-  if (command[0] === 'serve') {
-    await Promise.race([once(child.stdout, 'data'), ended])
-    if (child.exitCode === null) {
-      await (await fetch(`${JSON.parse(said).url}/api/health`)).arrayBuffer()
-      child.kill('SIGTERM')
-    }
-  }
-  const [status] = await ended
-  if (status !== 0) throw new Error(`skillet ${command.join(' ')} ended with ${status}: ${said}`)
+  const child = spawn(process.execPath, ['--require', fileURLToPath(new URL('keep-code.cjs', import.meta.url)), join(folder, 'main.js'), ...command], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const [status] = await once(child, 'exit')
+  if (status !== 0) throw new Error(`skillet ${command.join(' ')} ended with ${status}`)
 }

@@ -11,6 +11,9 @@ const modules = new Map()
 /** Scripts by file. */
 exports.scripts = new Map()
 
+/** What runs for long compiles for itself: the start gains a tenth there, once, and a fault of V8's in kept code would end everybody's work. */
+const lasts = ['serve', 'mcp'].includes(process.argv[2])
+
 /** Where the compiled code of a file is kept. */
 exports.codeOf = file => `${file}.code`
 
@@ -23,7 +26,7 @@ exports.load = function load (file) {
   const code = exports.codeOf(file)
   const script = new Script(readFileSync(file, 'utf8'), {
     filename: file,
-    ...(existsSync(code) && { cachedData: readFileSync(code) })
+    ...(!lasts && existsSync(code) && { cachedData: readFileSync(code) })
   })
   exports.scripts.set(file, script)
   const run = script.runInThisContext()
