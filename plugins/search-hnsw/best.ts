@@ -28,7 +28,7 @@ export class Best {
 
   /** What was kept, the best first. */
   sorted (): number[] {
-    const places = [...this.#numbers.keys()].sort((a, b) => this.#isWorse(a, b) ? 1 : -1)
+    const places = this.#numbers.map((_, place) => place).sort((a, b) => this.#isWorse(a, b) ? 1 : -1)
     return places.map(place => this.#numbers[place] ?? 0)
   }
 

@@ -3,7 +3,7 @@ import { Best } from './best.ts'
 import type { Embedder, Question } from './embedder.ts'
 import { LexicalIndex, type Match } from './lexical-index.ts'
 import { pauses } from './pauses.ts'
-import { rank, type Ranked } from './ranking.ts'
+import { rank, type Ranking } from './ranking.ts'
 import { Recent } from './recent.ts'
 import { inWords } from './words.ts'
 
@@ -148,11 +148,12 @@ function rightsOf (allows: Allows, { lexical: { tools }, allowed }: Findables): 
   return numbers
 }
 
-function resultsOf (ranked: readonly Ranked[], top_k: number, min_score: number, { tools }: LexicalIndex): SearchAnswer['results'] {
+function resultsOf ({ tools, scores }: Ranking, top_k: number, min_score: number, index: LexicalIndex): SearchAnswer['results'] {
   const results: SearchAnswer['results'] = []
-  for (const { tool, score } of ranked) {
-    const found = tools[tool]
-    if (results.length === top_k || score < min_score) break // scores fall
+  for (let i = 0; i < tools.length && results.length < top_k; i++) {
+    const found = index.tools[tools[i] ?? 0]
+    const score = scores[i] ?? 0
+    if (score < min_score) break // scores fall
     if (found !== undefined) results.push({ skill_name: found.skill_name, tool_name: found.tool_name, description: found.description, score })
   }
   return results

@@ -19,52 +19,54 @@ const scale = { cosine: 8.5, words: 10, base: -4 } as const
 /** Likewise, without a cosine. */
 const scaleOfWords = { words: 14, name: 2.3, base: -2.2 } as const
 
-export interface Ranked { tool: number, score: number }
+/** Tools, the best first, and their scores. Two arrays: an object for each of the many that are not among the answers keeps the collector busy. */
+export interface Ranking { tools: readonly number[], scores: readonly number[] }
 
 /**
  * Puts candidates in order, best first, with scores that fall. Tools whose name the query is come first, with 1.
  * @param byWords candidates by their words; those of `found` are candidates too
  * @param found what the model says; absent: words alone
  */
-export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, found: Found | undefined): Ranked[] {
-  const compared = new Set(found?.tools)
-  const tools = [...compared, ...byWords.filter(tool => !compared.has(tool))]
-  const exact = new Set(index.named(query))
-  const orders = new Float64Array(tools.length)
-  const likely = new Float64Array(tools.length)
-  for (const [i, tool] of tools.entries()) {
+export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, found: Found | undefined): Ranking {
+  const exact = index.named(query)
+  const tools: number[] = []
+  const orders: number[] = []
+  const likely: number[] = []
+  const judge = (tool: number, cosine: number | undefined): void => {
     const score = match.scores[tool] ?? 0
     const words = match.deviation > 0 ? (score - match.mean) / match.deviation : 0
     const share = match.best > 0 ? score / match.best : 0
     const named = index.nameShare(tool, match)
-    const cosine = found?.cosines[i]
     const meaning = found === undefined || cosine === undefined ? unembedded * words : (cosine - found.mean) / found.deviation
-    orders[i] = (found === undefined ? words : order.cosine * meaning + order.words * words) + order.name * named + (exact.has(tool) ? first : 0)
-    likely[i] = exact.has(tool) ? 1 : logistic(cosine === undefined ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named : scale.base + scale.cosine * cosine + scale.words * share)
+    const isExact = exact.includes(tool)
+    tools.push(tool)
+    orders.push((found === undefined ? words : order.cosine * meaning + order.words * words) + order.name * named + (isExact ? first : 0))
+    likely.push(isExact ? 1 : logistic(cosine === undefined ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named : scale.base + scale.cosine * cosine + scale.words * share))
   }
-  const places = [...tools.keys()].sort((a, b) => (orders[b] ?? 0) - (orders[a] ?? 0) || (tools[a] ?? 0) - (tools[b] ?? 0))
-  const scores = falling(Float64Array.from(places, place => likely[place] ?? 0))
-  return places.map((place, i) => ({ tool: tools[place] ?? 0, score: Math.round((scores[i] ?? 0) * 10_000) / 10_000 }))
+  found?.tools.forEach((tool, i) => { judge(tool, found.cosines[i]) })
+  byWords.forEach(tool => { if (found?.tools.includes(tool) !== true) judge(tool, undefined) })
+  const places = tools.map((_, place) => place)
+  places.sort((a, b) => (orders[b] ?? 0) - (orders[a] ?? 0) || (tools[a] ?? 0) - (tools[b] ?? 0))
+  return { tools: places.map(place => tools[place] ?? 0), scores: falling(places.map(place => likely[place] ?? 0)).map(score => Math.round(score * 10_000) / 10_000) }
 }
 
 /** The numbers nearest to given ones that never rise: where they would, neighbours share their mean (pool adjacent violators). */
-function falling (numbers: Float64Array): Float64Array {
-  const means = new Float64Array(numbers.length)
-  const counts = new Uint32Array(numbers.length)
-  let pools = 0
+function falling (numbers: readonly number[]): number[] {
+  const means: number[] = []
+  const counts: number[] = []
   for (const number of numbers) {
     let sum = number
     let count = 1
-    while (pools > 0 && (means[pools - 1] ?? 0) < sum / count) {
-      pools--
-      sum += (means[pools] ?? 0) * (counts[pools] ?? 0)
-      count += counts[pools] ?? 0
+    for (let last = means.length - 1; last >= 0 && (means[last] ?? 0) < sum / count; last--) {
+      const more = counts.pop() ?? 0
+      sum += (means.pop() ?? 0) * more
+      count += more
     }
-    means[pools] = sum / count
-    counts[pools++] = count
+    means.push(sum / count)
+    counts.push(count)
   }
-  const fallen = new Float64Array(numbers.length)
-  for (let pool = 0, at = 0; pool < pools; pool++) fallen.fill(means[pool] ?? 0, at, at += counts[pool] ?? 0)
+  const fallen: number[] = []
+  for (let pool = 0; pool < means.length; pool++) for (let i = counts[pool] ?? 0; i > 0; i--) fallen.push(means[pool] ?? 0)
   return fallen
 }
 
