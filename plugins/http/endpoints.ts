@@ -11,6 +11,12 @@ export async function serveEndpoint (endpoint: Endpoint, turn: Turn, body: Uint8
   else replies.whole(turn, response, new Uint8Array(await response.arrayBuffer()), close)
 }
 
+/**
+ * Requests by the signal they follow, which lives as long as their exchange. A Request follows it weakly: one that is collected, since its
+ * endpoint holds its own signal alone, would never abort that.
+ */
+const followers = new WeakMap<AbortSignal, Request>()
+
 /** @throws SkilletError INVALID_PARAMETERS for headers that the web does not know */
 function requestOf ({ exchange: { method, path, query, headers } }: Turn, body: Uint8Array | undefined, signal: AbortSignal): Request {
   try {
@@ -18,7 +24,9 @@ function requestOf ({ exchange: { method, path, query, headers } }: Turn, body: 
     for (let i = 0; i < headers.length; i += 2) given.append(headers[i] ?? '', headers[i + 1] ?? '')
     // The name is not the server's own: routes and sessions hang on paths alone.
     const url = `http://localhost${path}${query === '' ? '' : `?${query}`}`
-    return new Request(url, { method, headers: given, signal, ...(body !== undefined && { body: new Uint8Array(body) }) })
+    const request = new Request(url, { method, headers: given, signal, ...(body !== undefined && { body: new Uint8Array(body) }) })
+    followers.set(signal, request)
+    return request
   } catch (error) {
     throw new SkilletError('INVALID_PARAMETERS', 'The request has a header that is not well-formed', {}, { cause: error })
   }

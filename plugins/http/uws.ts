@@ -150,6 +150,7 @@ class UwsExchange implements Exchange {
   readonly headers: HeaderBlock
   readonly #response: Response
   readonly #pending: Pending
+  #handled = false
   #gone = false
   #replied = false
   #canceller: Canceller | undefined
@@ -174,6 +175,7 @@ class UwsExchange implements Exchange {
 
   /** The handler has returned: who answers later has to know of a client that leaves. Until then nothing can happen to it. */
   handled (): void {
+    this.#handled = true
     if (!this.#gone) this.#response.onAborted(() => { this.#leave() })
   }
 
@@ -206,14 +208,18 @@ class UwsExchange implements Exchange {
     const large = body.length >= (close === 'now' ? atOnceBytes : streamedBytes) && this.method !== 'HEAD'
     if (bodyLeft || (close === 'now' && !large)) return this.#final(status, headers, own, body, close === 'linger')
     if (large) return this.#stream(status, headers, own, body, close)
-    this.#response.cork(() => {
-      this.#head(status, headers, own)
-      // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
-      if (status === 204 || status === 304) this.#response.endWithoutBody()
-      else if (this.method === 'HEAD') this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody()
-      else this.#response.end(body, close !== 'keep')
-    })
+    // What is written while the addon calls the handler goes as one; later it has to be asked for.
+    if (this.#handled) this.#response.cork(() => { this.#whole(status, headers, body, close, own) })
+    else this.#whole(status, headers, body, close, own)
     this.#finish()
+  }
+
+  #whole (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close, own: HeaderBlock): void {
+    this.#head(status, headers, own)
+    // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
+    if (status === 204 || status === 304) this.#response.endWithoutBody()
+    else if (this.method === 'HEAD') this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody()
+    else this.#response.end(body, close !== 'keep')
   }
 
   stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close: Close = 'keep'): void {
