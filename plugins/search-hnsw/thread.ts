@@ -3,6 +3,7 @@
  * goes before the embedding of tools, and waits for one text of those at most.
  */
 import { createHash } from 'node:crypto'
+import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadGraphs } from './graph.ts'
 import { Model, reasonOf } from './model.ts'
@@ -10,9 +11,11 @@ import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './pr
 import { Vectors, type MakeGraph } from './vectors.ts'
 
 /**
- * How long it sleeps between two queries. A thread that wakes on a core that computes waits for the end of a time slice, up
- * to 4 ms, unless what computes leaves the core: this lets those in that answer, which need it for a moment only.
+ * It gives way to the threads that answer, which need a core for a moment only. One that wakes on a core that computes waits
+ * for the end of a time slice, up to 4 ms, unless what computes counts for less, or leaves the core: so it is nice, and
+ * sleeps for a moment between two queries.
  */
+const nice = 5
 const nap_ms = 0.05
 /** Keys that are looked up in the cache at once. */
 const readMax = 250
@@ -55,6 +58,7 @@ port.on('message', (message: ToThread) => {
   wake()
 })
 
+if (process.platform === 'linux') setPriority(nice) // elsewhere it is the whole process's
 try {
   const model = await Model.load(data)
   const { makeGraph, reason } = await graphs()
