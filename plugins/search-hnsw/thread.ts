@@ -11,12 +11,10 @@ import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './pr
 import { Vectors, type MakeGraph } from './vectors.ts'
 
 /**
- * It gives way to the threads that answer, which need a core for a moment only. One that wakes on a core that computes waits
- * for the end of a time slice, up to 4 ms, unless what computes counts for less, or leaves the core: so it is nice, and
- * sleeps for a moment between two queries.
+ * It gives way to the threads that answer, which need a core for a moment only: one that wakes where another computes waits
+ * for the end of a time slice, up to 4 ms, unless that one counts for less.
  */
 const nice = 5
-const nap_ms = 0.05
 /** Keys that are looked up in the cache at once. */
 const readMax = 250
 /** New vectors that are given to the cache at once. */
@@ -38,8 +36,6 @@ let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
 const asked: { index?: Of<'index'> | undefined, end: boolean } = { end: false }
 /** Which tools are known; a query is about those of one generation, whose numbers mean nothing in another. */
 let generation = 0
-/** Never rings. */
-const alarm = new Int32Array(new SharedArrayBuffer(4))
 const nothing: Found = { tools: new Uint32Array(0), cosines: new Float32Array(0), mean: 0, deviation: 1 }
 port.on('message', (message: ToThread) => {
   switch (message.type) {
@@ -92,7 +88,6 @@ async function serve (model: Model, vectors: Vectors): Promise<void> {
       if (query.generation === generation) await answer(query, model, vectors)
       else post({ type: 'error', id: query.id, reason: 'what can be found has changed since it was asked' })
       forget(query.id)
-      if (queries.size > 0) Atomics.wait(alarm, 0, 0, nap_ms)
     } else if ((await work.next()).done === true) {
       if (queries.size === 0 && asked.index === undefined && !asked.end) await told()
       continue
