@@ -98,7 +98,7 @@ export class HybridSearch implements Search {
       try {
         const byWords = best(match, wanted, among)
         const found = await question?.compare(byWords, signal)
-        return { mode: found === undefined ? 'lexical' : 'hybrid', results: resultsOf(rank(byWords, query, lexical, match, found), top_k, min_score, lexical) }
+        return { mode: found === undefined ? 'lexical' : 'hybrid', results: resultsOf(rank(byWords, query, lexical, match, found, top_k), min_score, lexical) }
       } finally {
         lexical.release(match)
       }
@@ -148,9 +148,9 @@ function rightsOf (allows: Allows, { lexical: { tools }, allowed }: Findables): 
   return numbers
 }
 
-function resultsOf ({ tools, scores }: Ranking, top_k: number, min_score: number, index: LexicalIndex): SearchAnswer['results'] {
+function resultsOf ({ tools, scores }: Ranking, min_score: number, index: LexicalIndex): SearchAnswer['results'] {
   const results: SearchAnswer['results'] = []
-  for (let i = 0; i < tools.length && results.length < top_k; i++) {
+  for (let i = 0; i < tools.length; i++) {
     const found = index.tools[tools[i] ?? 0]
     const score = scores[i] ?? 0
     if (score < min_score) break // scores fall

@@ -19,19 +19,29 @@ const scale = { cosine: 8.5, words: 10, base: -4 } as const
 /** Likewise, without a cosine. */
 const scaleOfWords = { words: 14, name: 2.3, base: -2.2 } as const
 
-/** Tools, the best first, and their scores. Two arrays: an object for each of the many that are not among the answers keeps the collector busy. */
+/** Tools, the best first, and their scores. */
 export interface Ranking { tools: readonly number[], scores: readonly number[] }
+
+/** What is worked with, kept from call to call: new arrays for each query keep the collector busy, and all else waits for it. */
+let room = roomFor(512)
+
+function roomFor (candidates: number) {
+  const numbers = (): Float64Array => new Float64Array(candidates)
+  return { candidates, tools: numbers(), orders: numbers(), likely: numbers(), means: numbers(), counts: numbers(), places: new Uint32Array(candidates) }
+}
 
 /**
  * Puts candidates in order, best first, with scores that fall. Tools whose name the query is come first, with 1.
  * @param byWords candidates by their words; those of `found` are candidates too
  * @param found what the model says; absent: words alone
+ * @param most how many of them are wanted
  */
-export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, found: Found | undefined): Ranking {
+export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, found: Found | undefined, most: number): Ranking {
   const exact = index.named(query)
-  const tools: number[] = []
-  const orders: number[] = []
-  const likely: number[] = []
+  const candidates = byWords.length + (found?.tools.length ?? 0)
+  if (candidates > room.candidates) room = roomFor(candidates)
+  const { tools, orders, likely } = room
+  let count = 0
   const judge = (tool: number, cosine: number | undefined): void => {
     const score = match.scores[tool] ?? 0
     const words = match.deviation > 0 ? (score - match.mean) / match.deviation : 0
@@ -39,34 +49,40 @@ export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, 
     const named = index.nameShare(tool, match)
     const meaning = found === undefined || cosine === undefined ? unembedded * words : (cosine - found.mean) / found.deviation
     const isExact = exact.includes(tool)
-    tools.push(tool)
-    orders.push((found === undefined ? words : order.cosine * meaning + order.words * words) + order.name * named + (isExact ? first : 0))
-    likely.push(isExact ? 1 : logistic(cosine === undefined ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named : scale.base + scale.cosine * cosine + scale.words * share))
+    tools[count] = tool
+    orders[count] = (found === undefined ? words : order.cosine * meaning + order.words * words) + order.name * named + (isExact ? first : 0)
+    likely[count++] = isExact ? 1 : logistic(cosine === undefined ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named : scale.base + scale.cosine * cosine + scale.words * share)
   }
   found?.tools.forEach((tool, i) => { judge(tool, found.cosines[i]) })
   byWords.forEach(tool => { if (found?.tools.includes(tool) !== true) judge(tool, undefined) })
-  const places = tools.map((_, place) => place)
+  const places = room.places.subarray(0, count)
+  for (let i = 0; i < count; i++) places[i] = i
   places.sort((a, b) => (orders[b] ?? 0) - (orders[a] ?? 0) || (tools[a] ?? 0) - (tools[b] ?? 0))
-  return { tools: places.map(place => tools[place] ?? 0), scores: falling(places.map(place => likely[place] ?? 0)).map(score => Math.round(score * 10_000) / 10_000) }
+  return { tools: Array.from(places.subarray(0, most), place => tools[place] ?? 0), scores: falling(places, most) }
 }
 
-/** The numbers nearest to given ones that never rise: where they would, neighbours share their mean (pool adjacent violators). */
-function falling (numbers: readonly number[]): number[] {
-  const means: number[] = []
-  const counts: number[] = []
-  for (const number of numbers) {
-    let sum = number
+/**
+ * The numbers nearest to how likely the tools in these places are that never rise: where they would, neighbours share their
+ * mean (pool adjacent violators). The first of them, rounded.
+ */
+function falling (places: Uint32Array, most: number): number[] {
+  const { likely, means, counts } = room
+  let pools = 0
+  for (let i = 0; i < places.length; i++) {
+    let sum = likely[places[i] ?? 0] ?? 0
     let count = 1
-    for (let last = means.length - 1; last >= 0 && (means[last] ?? 0) < sum / count; last--) {
-      const more = counts.pop() ?? 0
-      sum += (means.pop() ?? 0) * more
-      count += more
+    while (pools > 0 && (means[pools - 1] ?? 0) < sum / count) {
+      pools--
+      sum += (means[pools] ?? 0) * (counts[pools] ?? 0)
+      count += counts[pools] ?? 0
     }
-    means.push(sum / count)
-    counts.push(count)
+    means[pools] = sum / count
+    counts[pools++] = count
   }
   const fallen: number[] = []
-  for (let pool = 0; pool < means.length; pool++) for (let i = counts[pool] ?? 0; i > 0; i--) fallen.push(means[pool] ?? 0)
+  for (let pool = 0; pool < pools; pool++) {
+    for (let i = counts[pool] ?? 0; i > 0 && fallen.length < most; i--) fallen.push(Math.round((means[pool] ?? 0) * 10_000) / 10_000)
+  }
   return fallen
 }
 

@@ -3,6 +3,7 @@
  * goes before the embedding of tools, and waits for one text of those at most.
  */
 import { createHash } from 'node:crypto'
+import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadGraphs } from './graph.ts'
 import { Model, reasonOf } from './model.ts'
@@ -10,10 +11,10 @@ import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './pr
 import { Vectors, type MakeGraph } from './vectors.ts'
 
 /**
- * How long it sleeps between two queries. A thread that wakes on a core that computes waits for the end of a time slice, up
- * to 4 ms, unless what computes leaves the core: this lets those in that answer, which need it for a moment only.
+ * It gives way to the threads that answer, which need a core for a moment only: one that wakes where another computes waits
+ * for the end of a time slice, up to 4 ms, unless that one counts for less.
  */
-const nap_ms = 0.05
+const nice = 5
 /** Keys that are looked up in the cache at once. */
 const readMax = 250
 /** New vectors that are given to the cache at once. */
@@ -35,8 +36,6 @@ let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
 const asked: { index?: Of<'index'> | undefined, end: boolean } = { end: false }
 /** Which tools are known; a query is about those of one generation, whose numbers mean nothing in another. */
 let generation = 0
-/** Never rings. */
-const alarm = new Int32Array(new SharedArrayBuffer(4))
 const nothing: Found = { tools: new Uint32Array(0), cosines: new Float32Array(0), mean: 0, deviation: 1 }
 port.on('message', (message: ToThread) => {
   switch (message.type) {
@@ -55,6 +54,7 @@ port.on('message', (message: ToThread) => {
   wake()
 })
 
+if (process.platform === 'linux') setPriority(nice) // elsewhere it is the whole process's
 try {
   const model = await Model.load(data)
   const { makeGraph, reason } = await graphs()
@@ -88,7 +88,6 @@ async function serve (model: Model, vectors: Vectors): Promise<void> {
       if (query.generation === generation) await answer(query, model, vectors)
       else post({ type: 'error', id: query.id, reason: 'what can be found has changed since it was asked' })
       forget(query.id)
-      if (queries.size > 0) Atomics.wait(alarm, 0, 0, nap_ms)
     } else if ((await work.next()).done === true) {
       if (queries.size === 0 && asked.index === undefined && !asked.end) await told()
       continue

@@ -55,7 +55,7 @@ t.test('whatever the evidence, candidates are ranked once each, by scores within
   const numbers = Uint32Array.from(index.tools.keys())
   fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 }), fc.boolean(), fc.subarray([...numbers]), (query, cosines, semantic, known) => {
     const found = { tools: Uint32Array.from(known), cosines: Float32Array.from(cosines), mean: 0.1, deviation: 0.1 }
-    const ranked = rank(numbers, query, index, index.match(query), semantic ? found : undefined)
+    const ranked = rank(numbers, query, index, index.match(query), semantic ? found : undefined, numbers.length)
     return new Set(ranked.tools).size === numbers.length && ranked.scores.length === numbers.length &&
       ranked.scores.every((score, i) => score >= 0 && score <= 1 && score <= (ranked.scores[i - 1] ?? 1))
   }))
