@@ -85,22 +85,24 @@ class Report {
 
   /** Nothing more is told; resolves when the answer may go out. */
   async end (): Promise<void> {
-    this.#flush()
+    const justTold = this.#flush() || performance.now() - this.#told_ms < gap_ms
     if (this.#lines > linesMax) this.#log('warn', `${this.#lines - linesMax} more lines were left out`)
     this.#ended = true
     clearInterval(this.#heartbeat)
     if (this.#id !== undefined) this.#running.delete(this.#id)
-    if (performance.now() - this.#told_ms < gap_ms) await new Promise(resolve => { setTimeout(resolve, gap_ms) })
+    if (justTold) await new Promise(resolve => { setTimeout(resolve, gap_ms) })
   }
 
-  #flush (): void {
+  /** @returns whether there was something to tell */
+  #flush (): boolean {
     clearTimeout(this.#turn)
     this.#turn = undefined
     const event = this.#waiting
-    if (event === undefined) return
+    if (event === undefined) return false
     this.#waiting = undefined
     this.#total = event.total
     this.#advance(event.done, event.message)
+    return true
   }
 
   /** Progress must increase with each notification, whatever the tool says: what does not, moves on by as little as can be. */
