@@ -8,7 +8,7 @@ import { newExecutionId } from './id.ts'
 import { List } from './list.ts'
 import { Live, type Ending, type GivenSecrets, type Job } from './live.ts'
 import type { Logger } from './log.ts'
-import type { SkillDefinition, ToolDefinition } from './manifest.ts'
+import { runtimeOf, type SkillDefinition, type ToolDefinition } from './manifest.ts'
 import { isAlive, thisProcess } from './owner.ts'
 import { createRedactor, secretMark, type Redactor } from './redact.ts'
 import type { Execution, Isolation, JsonObject } from './schemas.ts'
@@ -66,11 +66,14 @@ export class Executions {
    */
   run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
     const executor = this.#executorOf(job)
-    const live = this.#accept(job, accepted)
+    const live = this.#accept(job, accepted !== undefined)
     const cancel = (): void => { this.#end(live, 'cancel') }
+    live.ended = this.#perform(live, executor, () => { signal.removeEventListener('abort', cancel) })
+    accepted?.(live.execution.id)
+    this.#record(live.execution, live.execution.created_at)
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
-    return live.ended = this.#perform(live, executor, () => { signal.removeEventListener('abort', cancel) })
+    return live.ended
   }
 
   /**
@@ -154,14 +157,15 @@ export class Executions {
     if (this.#waiting >= config.execution.queue_max) {
       throw new SkilletError('OVERLOADED', `${this.#waiting} executions are waiting, as many as execution.queue_max allows; try again later`)
     }
-    const runtime = runtimeOf(job)
+    const runtime = runtimeOf(job.skill, job.tool)
     const executor = executors.get(runtime)
     if (executor === undefined) throw new SkilletError('OVERLOADED', `No executor for the runtime "${runtime}" is running`, { runtime })
     executor.check?.(job.tool, job.parameters)
     return executor
   }
 
-  #accept (job: Job, accepted: ((execution_id: string) => void) | undefined): Live {
+  /** @param told whether somebody will know its id before it ends */
+  #accept (job: Job, told: boolean): Live {
     const secrets = this.#secretsOf(job.skill)
     const redactor = redactorOf(job, secrets)
     this.#it.storage.admit()
@@ -173,7 +177,7 @@ export class Executions {
       status: 'queued',
       created_at: now,
       duration_ms: 0,
-      runtime: runtimeOf(job),
+      runtime: runtimeOf(job.skill, job.tool),
       started_at: null,
       finished_at: null,
       parameters: withoutSecrets(job.tool, job.parameters, redactor),
@@ -187,10 +191,8 @@ export class Executions {
     }
     this.#waiting++
     const live = new Live(execution, job, secrets, redactor, this.#it.bus, this.#begin)
-    if (accepted !== undefined || this.#it.bus.has('transition')) this.#save(live)
+    if (told || this.#it.bus.has('transition')) this.#save(live)
     else this.#saveLater(live)
-    accepted?.(execution.id)
-    this.#record(execution, now)
     return live
   }
 
@@ -198,6 +200,7 @@ export class Executions {
   async #perform (live: Live, executor: Executor, leave: () => void): Promise<Execution> {
     const { config, log, storage } = this.#it
     const { execution, job, secrets } = live
+    await undefined // whoever is told of it in this turn can wait for its end already
     const task: Task = {
       execution_id: execution.id,
       skill: job.skill,
@@ -348,10 +351,6 @@ export class Executions {
     if (stored === undefined) throw executionNotFound(id)
     return stored
   }
-}
-
-function runtimeOf ({ tool, skill }: Job): string {
-  return tool.runtime ?? skill.runtime
 }
 
 export function executionNotFound (id: string): SkilletError {

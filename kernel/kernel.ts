@@ -9,7 +9,7 @@ import { Executions } from './executions.ts'
 import { Feed } from './feed.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
-import type { SkillDefinition } from './manifest.ts'
+import { runtimeOf, type SkillDefinition } from './manifest.ts'
 import { isAlive, thisProcess } from './owner.ts'
 import type { PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
@@ -165,7 +165,7 @@ interface Provided { storage: Storage[], search: Search[], executor: Executor[],
 
 /** Lets the executors that a skill's tools need get ready. */
 function prepare (skill: SkillDefinition | undefined, executors: readonly Executor[]): void {
-  const runtimes = new Set(skill?.tools.map(tool => tool.runtime ?? skill.runtime))
+  const runtimes = new Set(skill?.tools.map(tool => runtimeOf(skill, tool)))
   for (const executor of executors) if (runtimes.has(executor.runtime)) executor.prepare?.()
 }
 

@@ -115,3 +115,8 @@ export interface SkillDefinition {
   trusted: boolean
   tools: ToolDefinition[]
 }
+
+/** The runtime whose executor runs a tool. */
+export function runtimeOf (skill: Pick<SkillDefinition, 'runtime'>, tool: Pick<ToolDefinition, 'runtime'>): string {
+  return tool.runtime ?? skill.runtime
+}

@@ -51,6 +51,15 @@ t.test('a success is answered and recorded, with every transition on the bus in 
   t.match(await kernel.gateway.invoke(listExecutions, {}, call()), { total: 1, executions: [{ id, status: 'success' }] })
 })
 
+t.test('whoever hears of an execution can cancel it in the same turn', async t => {
+  const { kernel, close } = await start()
+  t.teardown(close)
+  let cancelling: Promise<Execution> | undefined
+  const accepted = (id: string): void => { cancelling = kernel.gateway.invoke(cancelExecution, { id }, call()) }
+  await t.rejects(kernel.gateway.invoke(execute, { skill_name: 'subject', tool_name: 'hang', parameters: {} }, { ...call(), accepted }), { code: 'CANCELLED' })
+  t.match(await cancelling, { status: 'cancelled' })
+})
+
 t.test('each failure has its code, its details and its record', async t => {
   const { kernel, close } = await start()
   t.teardown(close)
