@@ -167,6 +167,11 @@ export function dataHome (env: ConfigSources['env']): string {
   return join(absolute(env['XDG_DATA_HOME']) ?? join(homedir(), '.local', 'share'), 'skillet')
 }
 
+/** A path that may begin with `~/`, the user's home directory. */
+export function fromHome (path: string): string {
+  return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path
+}
+
 /** XDG: a relative path in these variables is to be ignored. */
 function absolute (path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined
@@ -214,7 +219,7 @@ function refuseUnknownVariables (env: ConfigSources['env'], where: string): void
 function resolvePaths (values: JsonObject, from: string): void {
   const path = (value: unknown): unknown => {
     if (typeof value !== 'string' || value === '') return value
-    return value.startsWith('~/') ? join(homedir(), value.slice(2)) : resolve(from, value)
+    return resolve(from, fromHome(value))
   }
   const list = (value: unknown, one: (item: unknown) => unknown): unknown => Array.isArray(value) ? value.map(one) : value
   if ('data_dir' in values) values['data_dir'] = path(values['data_dir'])

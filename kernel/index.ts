@@ -5,7 +5,7 @@ export { Bus, type Events, type LogLevel } from './bus.ts'
 export { expandCommand, parseCommand, type Command, type CommandTemplate } from './command.ts'
 export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
-export { completeConfig, configFile, configHome, dataHome, explainConfig, loadConfig, settings, type ConfigSources, type ExplainedConfig, type Origin, type Setting } from './config-load.ts'
+export { completeConfig, configFile, configHome, dataHome, explainConfig, fromHome, loadConfig, settings, type ConfigSources, type ExplainedConfig, type Origin, type Setting } from './config-load.ts'
 export {
   cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type Endpoint, type EndpointContext, type EndpointRoute, type ExamineContext, type ExecutionPage, type ExecutionQuery,
   type Executor, type Finding, type LoadedSkills, type Outcome, type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions,

@@ -86,7 +86,6 @@ export class Supervisor {
       this.#log.error({ plugin: this.plugin.name, error: messageOf(error) }, 'a plugin did not release everything')
     }
   }
-
 }
 
 async function setUp (plugin: AnyPlugin, { gateway, endpoints = [], cache, ...context }: PluginContext & Given, options: JsonObject): Promise<Slots[keyof Slots]> {

@@ -1,8 +1,7 @@
 import { opendir } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { Command, type Option } from 'commander'
-import { getSkill, isFinal, listExecutions, listSkills, silentLogger, type Gateway, type Skill } from '../../kernel/index.ts'
+import { fromHome, getSkill, isFinal, listExecutions, listSkills, silentLogger, type Gateway, type Skill } from '../../kernel/index.ts'
 import { boot, configure, looking, quick, type Needs } from './boot.ts'
 import type { CommandContext, CommandRow } from './command.ts'
 import { duration, localTime } from './layout.ts'
@@ -168,7 +167,7 @@ async function files (path: string, lead: string, cwd: string, foldersOnly: bool
   const folder = path.slice(0, slash)
   const found: Candidate[] = []
   try {
-    const at = folder.startsWith('~/') ? join(homedir(), folder.slice(2)) : join(folder.startsWith('/') ? '/' : cwd, folder)
+    const at = resolve(cwd, fromHome(folder))
     for await (const entry of await opendir(at)) {
       if (!entry.name.startsWith(path.slice(slash)) || (entry.name.startsWith('.') && !path.slice(slash).startsWith('.'))) continue
       if (entry.isDirectory()) found.push({ word: `${lead}${folder}${entry.name}/` })

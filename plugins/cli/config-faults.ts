@@ -1,8 +1,6 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
-import { didYouMean, isAbsent, loadPlugins, messageOf, pluginOptions, type AnyPlugin, type ExplainedConfig, type Origin } from '../../kernel/index.ts'
+import { didYouMean, fromHome, isAbsent, loadPlugins, messageOf, pluginOptions, type AnyPlugin, type ExplainedConfig, type Origin } from '../../kernel/index.ts'
 import { everyPlugin, type BuiltinPlugins } from './boot.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -39,7 +37,7 @@ async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
 
 /** @param made whether it is made where it is not there */
 async function folderFault (given: string, mode: number, { made = false } = {}): Promise<string | undefined> {
-  const folder = given.startsWith('~/') ? join(homedir(), given.slice(2)) : given
+  const folder = fromHome(given)
   try {
     if (!(await stat(folder)).isDirectory()) return `${given} is not a directory`
     await access(folder, mode)

@@ -52,7 +52,7 @@ export class Pool implements Executor {
     this.#log = log
   }
 
-  /** Threads there are. */
+  /** Threads there are, whatever they do. */
   get size (): number {
     return this.#threads.size
   }

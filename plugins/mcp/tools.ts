@@ -27,7 +27,10 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     const call = callWithClient(ctx, server, [name, asked])
     const direct = agent === undefined ? await host.direct.of(call) : new Map<string, DirectTool>()
     const one = direct.get(name)
-    if (agent === undefined && one === undefined) {
+    const invoke = agent !== undefined ? async (told: Call) => answerOf(await host.gateway.invoke(agent, given, told), links(server.getNegotiatedProtocolVersion()))
+      : one !== undefined ? (told: Call) => callDirect(one, given, told, host)
+        : undefined
+    if (invoke === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${didYouMean(bare, [...agents.keys(), ...direct.keys()])}`)
     }
     running(1)
@@ -42,13 +45,12 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
       }
     }
     try {
-      const result = agent !== undefined
-        ? answerOf(await host.gateway.invoke(agent, given, told), links(server.getNegotiatedProtocolVersion()))
-        : one !== undefined ? await callDirect(one, given, told, host) : unreachable()
+      const result = await invoke(told)
       if (terms === undefined) return result
       if (isAsking(terms)) return await askingResult(terms, [name, asked], ctx, host.states)
       const content = contentOf(terms) ?? []
-      return agent === undefined ? { content: content.map(block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block) } : { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
+      if (agent !== undefined) return { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
+      return { content: content.map(block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block) }
     } catch (error) {
       return await failureOf(SkilletError.from(error), agent, call, host)
     } finally {
@@ -56,10 +58,6 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
       running(-1)
     }
   })
-}
-
-function unreachable (): never {
-  throw new Error('unreachable')
 }
 
 function described ({ name, title, description, input, output, effect }: AgentTool): Tool {

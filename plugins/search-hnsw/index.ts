@@ -1,7 +1,7 @@
-import { availableParallelism, homedir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { definePlugin, type Config, type Search } from '../../kernel/index.ts'
+import { definePlugin, fromHome, type Config, type Search } from '../../kernel/index.ts'
 import { Embedder } from './embedder.ts'
 import { examine } from './examine.ts'
 import { HybridSearch } from './hybrid-search.ts'
@@ -45,8 +45,8 @@ function threadData ({ search: { model, allow_download } }: Config, data_dir: st
 /** The absolute path of a model's folder, or its name on the hub. */
 function place (model: string): string {
   if (model === '') return bundled
-  if (model.startsWith('~/')) return join(homedir(), model.slice(2))
-  return isAbsolute(model) || !hubName.test(model) ? resolve(model) : model
+  const path = fromHome(model)
+  return isAbsolute(path) || !hubName.test(path) ? resolve(path) : path
 }
 
 /** Half of the cores, and no more than one text makes use of: the rest answers meanwhile. */

@@ -155,21 +155,19 @@ export class History {
   /** Writes a record in its place, or in the next free one. @returns its sequence number */
   #place (id: string, { owner }: StoredExecution, { row, details }: Texts, bounds: Bounds): number {
     const { executions, ids, unfinished, cancels } = this.#env
-    let known = this.#sequences.get(id)
-    let isNew = false
-    if (known === undefined) {
-      // Most are new: to try costs less than to look first.
-      isNew = putNew(ids, id, String(bounds.last + 1))
-      if (!isNew) known = Number(ids.get(id))
+    const next = bounds.last + 1
+    // Most are new: to try costs less than to look first.
+    let sequence = this.#sequences.get(id) ?? (putNew(ids, id, String(next)) ? next : Number(ids.get(id)))
+    if (!(sequence >= bounds.first)) { // another process ended and pruned it
+      sequence = next
+      ids.putSync(id, String(next))
     }
-    if (known !== undefined && !(known >= bounds.first)) { // another process ended and pruned it
-      isNew = true
-      ids.putSync(id, String(bounds.last + 1))
-    }
-    const sequence = isNew || known === undefined ? ++bounds.last : known
-    // `append` fills pages to the brim and spares the search for the place.
-    if (isNew) executions.putSync(sequence, row, { append: true })
-    else executions.putSync(sequence, row)
+    const isNew = sequence === next
+    if (isNew) {
+      bounds.last = next
+      // `append` fills pages to the brim and spares the search for the place.
+      executions.putSync(sequence, row, { append: true })
+    } else executions.putSync(sequence, row)
     if (details !== undefined) this.#env.details.putSync(sequence, details)
     else if (!isNew) this.#env.details.removeSync(sequence)
     if (owner !== null) unfinished.putSync(id, String(sequence))
