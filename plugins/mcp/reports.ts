@@ -90,7 +90,9 @@ class Report {
     this.#ended = true
     clearInterval(this.#heartbeat)
     if (this.#id !== undefined) this.#running.delete(this.#id)
-    if (justTold) await new Promise(resolve => { setTimeout(resolve, gap_ms) })
+    if (!justTold) return
+    await new Promise(resolve => { setImmediate(resolve) }) // a timer that is set in a long turn can be due within it
+    await new Promise(resolve => { setTimeout(resolve, gap_ms) })
   }
 
   /** @returns whether there was something to tell */
