@@ -31,6 +31,7 @@ export { cancelExecution, execute, getExecution, getSkill, health, listExecution
 export { outputUri } from './operations/execute.ts'
 export { isAlive, thisProcess, type Owner } from './owner.ts'
 export { outputOf } from './output.ts'
+export { isoTime, unixTime } from './time.ts'
 export { compileInputSchema } from './parameters.ts'
 export { howToInstall, packagesOf, type SystemPackages } from './packages.ts'
 export { definePlugin } from './plugin.ts'

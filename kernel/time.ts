@@ -1,5 +1,7 @@
 let last_ms = Number.NaN
 let last = ''
+const readBefore = { time: '', ms: Number.NaN }
+const read = { time: '', ms: Number.NaN }
 
 /** A time as ISO 8601, UTC, to the millisecond. Many are asked for in the same one. @param ms Unix milliseconds, default now */
 export function isoTime (ms: number = Date.now()): string {
@@ -9,4 +11,14 @@ export function isoTime (ms: number = Date.now()): string {
     last_ms = whole_ms
   }
   return last
+}
+
+/** Unix milliseconds of a time as `isoTime` writes it. The last two are kept: most are asked for again and again. */
+export function unixTime (time: string): number {
+  if (time === read.time) return read.ms
+  if (time === readBefore.time) return readBefore.ms
+  readBefore.time = read.time
+  readBefore.ms = read.ms
+  read.time = time
+  return read.ms = Date.parse(time)
 }

@@ -1,4 +1,4 @@
-import type { Execution, ExecutionStatus } from '../../kernel/index.ts'
+import { unixTime, type Execution, type ExecutionStatus } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 
 /** Executions in a chunk: with 11 bytes each, a chunk fills one overflow page of 4,096 bytes. */
@@ -45,8 +45,6 @@ function viewsOf (stored: Uint8Array): Chunk {
 export class ChunkEditor {
   readonly #env: Environment
   readonly #chunks = new Map<number, Chunk>()
-  #time = ''
-  #time_ms = 0
 
   constructor (env: Environment) {
     this.#env = env
@@ -60,18 +58,9 @@ export class ChunkEditor {
       this.#chunks.set(number, chunk)
     }
     const index = sequence % chunkLength
-    chunk.created_ms[index] = this.#unixTime(execution.created_at)
+    chunk.created_ms[index] = unixTime(execution.created_at)
     chunk.names[index] = name
     chunk.statuses[index] = statusNumbers[execution.status]
-  }
-
-  /** Many were made in the same millisecond. */
-  #unixTime (time: string): number {
-    if (time !== this.#time) {
-      this.#time = time
-      this.#time_ms = Date.parse(time)
-    }
-    return this.#time_ms
   }
 
   write (): void {

@@ -2,7 +2,7 @@ import { messageOf, type ExecutionSummary, type Logger, type StoredExecution } f
 import { ChunkEditor, chunkLength, chunkOf } from './columns.ts'
 import { putNew, type Environment } from './environment.ts'
 import { Names } from './names.ts'
-import { readDetails, readOldest, readRow, readSummary, textsOf, type Texts } from './rows.ts'
+import { readOldest, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
 
 /** The sequence numbers in use, without a gap; empty when `last` is below `first`. */
 export interface Bounds { first: number, last: number }
@@ -11,10 +11,10 @@ export interface Limits { executions_max: number, days_max: number }
 
 /** What a transaction of `put` did. */
 export interface Written {
-  /** Ids that are done with, whether stored or refused: the first of those given. */
-  ids: string[]
-  /** Ids whose record can't be stored, and why. */
-  refused: Map<string, unknown>
+  /** So many, of those given, are done with, whether stored or refused. */
+  count: number
+  /** Why records can't be stored. */
+  refused: unknown[]
   /** Sequence numbers of unfinished executions. */
   begun: Map<string, number>
   /** Of those that an earlier transaction found unfinished: they are no more. */
@@ -71,10 +71,10 @@ export class History {
   }
 
   /** Stores records, from the first on, until the transaction is full; then removes the oldest that are too many. */
-  put (records: ReadonlyMap<string, StoredExecution>): Written {
+  put (records: readonly StoredExecution[]): Written {
     const bounds = this.bounds()
     const { first, last } = bounds
-    const written: Written = { ids: [], refused: new Map(), begun: new Map(), ended: [] }
+    const written: Written = { count: 0, refused: [], begun: new Map(), ended: [] }
     const chunks = new ChunkEditor(this.#env)
     this.names.refresh()
     // Appending past a number that is there already would be dropped without a word.
@@ -82,24 +82,29 @@ export class History {
       if (highest > last) throw new Error(`${this.#env.file} is damaged: execution ${highest} stands past the last, ${last}`)
     }
     let characters = 0
-    for (const [id, stored] of records) {
-      if (written.ids.length >= recordsMax || characters >= charactersMax) break
-      written.ids.push(id)
+    for (const stored of records) {
+      if (written.count >= recordsMax || characters >= charactersMax) break
+      written.count++
+      const { execution, owner } = stored
+      const { id } = execution
       let texts
       try {
         if (!idPattern.test(id)) throw new TypeError('not an execution id')
         texts = textsOf(stored)
       } catch (error) {
         this.#log.error({ execution_id: id, error: messageOf(error) }, 'an execution is not plain JSON and was not recorded')
-        written.refused.set(id, error)
+        written.refused.push(error)
         continue
       }
       characters += texts.row.length + (texts.details?.length ?? 0)
       const sequence = this.#place(id, stored, texts, bounds)
-      const { execution, owner } = stored
       chunks.set(sequence, execution, this.names.numberOf(execution.skill_name, execution.tool_name))
-      if (owner !== null) written.begun.set(id, sequence)
-      else if (this.#sequences.has(id)) written.ended.push(id)
+      if (owner !== null) {
+        written.begun.set(id, sequence)
+        continue
+      }
+      if (written.begun.size > 0) written.begun.delete(id) // it was saved twice since the last commit
+      if (this.#sequenceOf(id) !== undefined) written.ended.push(id)
     }
     chunks.write()
     this.#prune(bounds, bounds.last - last + pruneExtra, Number.NEGATIVE_INFINITY)
@@ -146,10 +151,15 @@ export class History {
   #read (sequence: number): StoredExecution | undefined {
     const row = this.#env.executions.get(sequence)
     if (row === undefined) return undefined
-    const stored = readRow(row)
+    const stored = readRecord(row)
     if (stored !== undefined) return stored
     const details = this.#env.details.get(sequence)
-    return details === undefined ? undefined : readDetails(details)
+    return details === undefined ? undefined : readRecord(details)
+  }
+
+  /** Where an earlier transaction put an unfinished execution. To look into an empty table would cost the hash of the id. */
+  #sequenceOf (id: string): number | undefined {
+    return this.#sequences.size === 0 ? undefined : this.#sequences.get(id)
   }
 
   /** Writes a record in its place, or in the next free one. @returns its sequence number */
@@ -157,7 +167,7 @@ export class History {
     const { executions, ids, unfinished, cancels } = this.#env
     const next = bounds.last + 1
     // Most are new: to try costs less than to look first.
-    let sequence = this.#sequences.get(id) ?? (putNew(ids, id, String(next)) ? next : Number(ids.get(id)))
+    let sequence = this.#sequenceOf(id) ?? (putNew(ids, id, String(next)) ? next : Number(ids.get(id)))
     if (!(sequence >= bounds.first)) { // another process ended and pruned it
       sequence = next
       ids.putSync(id, String(next))

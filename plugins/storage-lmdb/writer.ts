@@ -15,7 +15,8 @@ const stall_ms = 15_000
 
 /** What waits for a commit, and the promise of those who wait for it. */
 class Batch {
-  records = new Map<string, StoredExecution>()
+  /** In the order in which they were saved; of several of one execution the last counts. No table by id: most are new, and nobody asks for them. */
+  records: StoredExecution[] = []
   readonly promise: Promise<void>
   resolve!: () => void
   reject!: (reason: unknown) => void
@@ -25,10 +26,13 @@ class Batch {
     this.promise.catch(() => {}) // nobody needs to wait for it
   }
 
-  /** Those are done with; most often all of them. */
-  drop (ids: readonly string[]): void {
-    if (ids.length === this.records.size) this.records = new Map()
-    else for (const id of ids) this.records.delete(id)
+  /** So many, from the first on, are done with; most often all. */
+  drop (count: number): void {
+    this.records = this.records.slice(count)
+  }
+
+  find (id: string): StoredExecution | undefined {
+    return this.records.findLast(({ execution }) => execution.id === id)
   }
 }
 
@@ -57,19 +61,19 @@ export class Writer {
 
   /** @throws SkilletError OVERLOADED */
   admit (): void {
-    if (this.#open.records.size + (this.#taken?.records.size ?? 0) >= pendingMax) {
+    if (this.#open.records.length + (this.#taken?.records.length ?? 0) >= pendingMax) {
       throw new SkilletError('OVERLOADED', `${pendingMax} executions wait for the history to be written; try again later`)
     }
   }
 
   save (stored: StoredExecution): void {
-    this.#open.records.set(stored.execution.id, stored)
+    this.#open.records.push(stored)
     this.#running ??= this.#run()
   }
 
   /** Resolves when all that was saved is on disk; rejects when the commit it waits for failed. */
   async commit (): Promise<void> {
-    if (this.#open.records.size > 0) return this.#open.promise
+    if (this.#open.records.length > 0) return this.#open.promise
     await this.#taken?.promise
   }
 
@@ -80,7 +84,7 @@ export class Writer {
 
   /** A state that waits for a commit. */
   find (id: string): StoredExecution | undefined {
-    return this.#open.records.get(id) ?? this.#taken?.records.get(id)
+    return this.#open.find(id) ?? this.#taken?.find(id)
   }
 
   /** Commits what waits, with one more try where that failed. */
@@ -88,12 +92,12 @@ export class Writer {
     this.#closing = true
     this.#wake()
     await this.#running
-    const lost = this.#open.records.size
+    const lost = new Set(this.#open.records.map(({ execution }) => execution.id)).size
     if (lost > 0) this.#log.error({ executions: lost }, 'the history could not be written; these executions are lost')
   }
 
   async #run (): Promise<void> {
-    while (this.#open.records.size > 0) {
+    while (this.#open.records.length > 0) {
       const last = this.#closing
       if (await this.#commitAll()) continue
       if (last) break
@@ -114,9 +118,9 @@ export class Writer {
           return this.#history.put(batch.records)
         })
         this.#history.committed(written)
-        this.#taken?.drop(written.ids)
-        refused.push(...written.refused.values())
-      } while (this.#taken !== undefined && this.#taken.records.size > 0)
+        this.#taken?.drop(written.count)
+        refused.push(...written.refused)
+      } while (this.#taken !== undefined && this.#taken.records.length > 0)
     } catch (error) {
       this.#fail(error)
       return false
@@ -143,12 +147,11 @@ export class Writer {
     waiting.reject(new Error(reason))
   }
 
-  /** Rejects those who wait, keeps what they saved for the next commit: the newer state of each, in the old order. */
+  /** Rejects those who wait, keeps what they saved for the next commit, before what came meanwhile. */
   #fail (thrown: unknown): void {
     const failed = this.#taken ?? this.#open
     const next = new Batch()
-    next.records = failed.records
-    if (failed !== this.#open) for (const [id, stored] of this.#open.records) next.records.set(id, stored)
+    next.records = failed === this.#open ? failed.records : failed.records.concat(this.#open.records)
     const superseded = failed === this.#open ? undefined : this.#open
     this.#open = next
     this.#taken = undefined

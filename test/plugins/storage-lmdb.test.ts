@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import type { ExecutionSummary, StoredExecution } from '../../kernel/index.ts'
 import { checkFile } from '../../plugins/storage-lmdb/check-file.ts'
 import { openEnvironment } from '../../plugins/storage-lmdb/environment.ts'
 import lmdb, { fileName } from '../../plugins/storage-lmdb/index.ts'
 import { Names } from '../../plugins/storage-lmdb/names.ts'
-import { readDetails, readRow } from '../../plugins/storage-lmdb/rows.ts'
 import { testStorage } from '../conformance/storage.ts'
 import { makeStored } from '../support/executions.ts'
 import { openHistoryFile as openFile } from '../support/history-file.ts'
@@ -34,11 +34,37 @@ t.test('what was committed is there after reopening, and nobody else may read it
   t.strictSame([await mode(data_dir), await mode(join(data_dir, fileName)), await mode(join(data_dir, `${fileName}-lock`))], [0o700, 0o600, 0o600])
 })
 
-t.test('records of before there were named keys are of none', async t => {
-  const { execution: { key: _, ...execution }, owner } = makeStored()
-  const text = JSON.stringify({ execution, owner })
-  t.equal(readRow(text)?.execution.key, null)
-  t.equal(readDetails(text).execution.key, null)
+t.test('a history of format 1 is read, added to, and pruned', async t => {
+  const data_dir = t.testdir()
+  const old = [makeStored(), makeStored({ status: 'failed', output: 'x'.repeat(10_000), error: { code: 'TIMEOUT', message: 'late', details: { timeout_ms: 1 } } }), makeStored()]
+  const first = await openPlugin(lmdb, { data_dir })
+  for (const each of old) first.service.save(each)
+  await first.close()
+  const env = await openFile(data_dir)
+  await env.transact(() => { // as it was written by format 1, before there were named keys
+    env.meta.putSync('format', '1')
+    old.forEach(({ execution, owner }, index) => {
+      const { id, skill_name, tool_name, status, created_at, duration_ms } = execution
+      const text = JSON.stringify({ execution: { ...execution, key: undefined }, owner })
+      const large = text.length > 2_000
+      env.executions.putSync(index + 1, large ? JSON.stringify({ summary: { id, skill_name, tool_name, status, created_at, duration_ms }, owner }) : text)
+      if (large) env.details.putSync(index + 1, text)
+    })
+  })
+  await env.close()
+  const { service, close } = await openPlugin(lmdb, { data_dir, config: { storage: { history_executions_max: 3 } } })
+  for (const each of old) t.strictSame(await service.get(each.execution.id), each)
+  const shown = ({ execution: { id, skill_name, tool_name, status, created_at, duration_ms } }: StoredExecution): ExecutionSummary => ({ id, skill_name, tool_name, status, created_at, duration_ms })
+  t.strictSame((await service.list({ limit: 3, offset: 0 })).executions, old.map(shown).toReversed())
+  const added = [makeStored(), makeStored()]
+  for (const each of added) service.save(each)
+  await service.commit()
+  t.strictSame((await service.list({ limit: 9, offset: 0 })).executions.map(({ id }) => id), [added[1], added[0], old[2]].map(each => each?.execution.id))
+  t.strictSame(await service.get(old[1]?.execution.id ?? ''), undefined)
+  await close()
+  const after = await openFile(data_dir)
+  t.strictSame([after.executions, after.ids, after.details].map(db => db.getCount()), [3, 3, 0])
+  await after.close()
 })
 
 t.test('a file of a newer format, of another program, or that can not be written is refused by name', async t => {
@@ -49,7 +75,7 @@ t.test('a file of a newer format, of another program, or that can not be written
   const env = await openFile(join(newer, 'newer'))
   await env.transact(() => { env.meta.putSync('format', '99') })
   await env.close()
-  await refused(join(newer, 'newer'), /newer\/history\.mdb has format 99, made by a newer version; this one knows formats up to 1/)
+  await refused(join(newer, 'newer'), /newer\/history\.mdb has format 99, made by a newer version; this one knows formats up to 2/)
   const file = join(newer, 'other', fileName)
   const other = await openEnvironment(file, async () => {})
   await other.close()

@@ -8,7 +8,7 @@ export function makeExecution (fields: Partial<Execution> = {}): Execution {
   return {
     id: newExecutionId(), skill_name: 'text', tool_name: 'upper', status, created_at: at, duration_ms: 7, runtime: 'script',
     started_at: at, finished_at: at, parameters: { text: 'hello' }, output: 'HELLO', output_truncated: false, error: null,
-    transitions: [{ status: 'queued', at }, { status: 'running', at }, { status, at }], transport: 'http', isolation: 'thread', key: null,
+    transitions: [{ status: 'queued', at }, { status: 'running', at }, { status, at }], transport: 'http', key: null, isolation: 'thread',
     ...fields
   }
 }
