@@ -4,6 +4,8 @@ import type { History } from './history.ts'
 
 /** Executions that may wait for a commit while more are admitted. */
 const pendingMax = 50_000
+/** What nobody waits for is gathered for so long before it is committed: half as many commits take a twentieth off what an execution costs the main thread. */
+const gather_ms = 10
 /** How long a failed commit waits before it is tried again; doubled each time. */
 const retryMin_ms = 100
 const retryMax_ms = 2_000
@@ -17,6 +19,8 @@ const stall_ms = 15_000
 class Batch {
   /** In the order in which they were saved; of several of one execution the last counts. No table by id: most are new, and nobody asks for them. */
   records: StoredExecution[] = []
+  /** Whether somebody waits for it. */
+  awaited = false
   readonly promise: Promise<void>
   resolve!: () => void
   reject!: (reason: unknown) => void
@@ -49,6 +53,8 @@ export class Writer {
   #taken: Batch | undefined
   #running: Promise<void> | undefined
   #wake: () => void = () => {}
+  /** Ends the gathering, where it has begun. */
+  #hurry: () => void = () => {}
   #failures = 0
   #closing = false
 
@@ -73,8 +79,10 @@ export class Writer {
 
   /** Resolves when all that was saved is on disk; rejects when the commit it waits for failed. */
   async commit (): Promise<void> {
-    if (this.#open.records.length > 0) return this.#open.promise
-    await this.#taken?.promise
+    if (this.#open.records.length === 0) return this.#taken?.promise
+    this.#open.awaited = true
+    this.#hurry()
+    await this.#open.promise
   }
 
   /** As `commit`, but never rejects; and it does not wait while commits fail, so that what is on disk can be read. */
@@ -90,6 +98,7 @@ export class Writer {
   /** Commits what waits, with one more try where that failed. */
   async close (): Promise<void> {
     this.#closing = true
+    this.#hurry()
     this.#wake()
     await this.#running
     const lost = new Set(this.#open.records.map(({ execution }) => execution.id)).size
@@ -97,7 +106,9 @@ export class Writer {
   }
 
   async #run (): Promise<void> {
+    await undefined // whoever saves and waits for it does so in the same turn
     while (this.#open.records.length > 0) {
+      if (!this.#open.awaited && !this.#closing) await this.#gather()
       const last = this.#closing
       if (await this.#commitAll()) continue
       if (last) break
@@ -152,6 +163,7 @@ export class Writer {
     const failed = this.#taken ?? this.#open
     const next = new Batch()
     next.records = failed === this.#open ? failed.records : failed.records.concat(this.#open.records)
+    next.awaited = true
     const superseded = failed === this.#open ? undefined : this.#open
     this.#open = next
     this.#taken = undefined
@@ -162,6 +174,13 @@ export class Writer {
     failed.reject(new Error(reason, { cause: thrown }))
     // Those who wait for what was saved meanwhile were promised the next commit.
     if (superseded !== undefined) next.promise.then(superseded.resolve, superseded.reject)
+  }
+
+  #gather (): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, gather_ms)
+      this.#hurry = () => { clearTimeout(timer); resolve() }
+    })
   }
 
   #pause (ms: number): Promise<void> {
