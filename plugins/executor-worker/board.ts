@@ -12,7 +12,7 @@ const textBytes = 131_072
 export const claims = { dispatched: 1, loading: 2, begun: 3, recalled: 4, ended: 5, told: 6 } as const
 
 const kinds = { output: 1, failed: 2 } as const
-const layout = { claims: 0, kinds: 4 * slotsMax, offsets: 8 * slotsMax, lengths: 12 * slotsMax, began: 16 * slotsMax, ran: 24 * slotsMax, text: 32 * slotsMax } as const
+const layout = { claims: 0, kinds: 4 * slotsMax, offsets: 8 * slotsMax, lengths: 12 * slotsMax, began: 16 * slotsMax, ran: 24 * slotsMax, left: 32 * slotsMax, text: 32 * slotsMax + 8 } as const
 
 // `performance.now` begins at another moment in each thread; the clock under it is one for all.
 const now = performance.now.bind(performance)
@@ -36,6 +36,7 @@ export class Board {
   readonly #lengths: Int32Array
   readonly #began: Float64Array
   readonly #ran: Float64Array
+  readonly #left: Int32Array
   readonly #text: Buffer
   #used = 0
 
@@ -47,12 +48,23 @@ export class Board {
     this.#lengths = new Int32Array(memory, layout.lengths, slotsMax)
     this.#began = new Float64Array(memory, layout.began, slotsMax)
     this.#ran = new Float64Array(memory, layout.ran, slotsMax)
+    this.#left = new Int32Array(memory, layout.left, 1)
     this.#text = Buffer.from(memory, layout.text, textBytes)
   }
 
   /** The main thread: so many calls are given, in the slots from 0 on. */
   deal (count: number): void {
     for (let slot = 0; slot < count; slot++) Atomics.store(this.#claims, slot, claims.dispatched)
+  }
+
+  /** The script thread: it ends, by itself. */
+  leave (): void {
+    Atomics.store(this.#left, 0, 1)
+  }
+
+  /** Whether the thread has begun to end by itself. */
+  get left (): boolean {
+    return Atomics.load(this.#left, 0) === 1
   }
 
   claim (slot: number): number {

@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { definePlugin, threadsOf, type Executor } from '../../kernel/index.ts'
-import { HeapWatch } from './heap-watch.ts'
 import type { Pool } from './pool.ts'
 
 /** Between asking a tool to end and ending its thread. */
@@ -20,7 +19,6 @@ export default definePlugin({
   setup ({ config, scope, log }, { load_ms, idle_ms }): Executor {
     const threads = threadsOf(config)
     const { queue_max, output_bytes_max, heap_bytes_max } = config.execution
-    const heap = new HeapWatch(heap_bytes_max, log)
     const limits = {
       threads,
       threadsMax: Math.max(threadsMin, threadsEach * threads),
@@ -33,7 +31,7 @@ export default definePlugin({
     }
     let pool: Pool | undefined
     let loading: Promise<Pool> | undefined
-    const load = (): Promise<Pool> => loading ??= import('./pool.ts').then(({ Pool }) => pool = new Pool(limits, heap, log))
+    const load = (): Promise<Pool> => loading ??= import('./pool.ts').then(({ Pool }) => pool = new Pool(limits, log))
     scope.defer(async () => { await (await loading)?.close() })
     const getReady = async (): Promise<void> => { (await load()).prepare() }
     const executor: Executor & { readonly size: number } = {

@@ -3,7 +3,7 @@ import { Attempt } from './attempt.ts'
 import { Batch } from './batch.ts'
 import { slotsMax } from './board.ts'
 import { threadEnvironment } from './environment.ts'
-import { headroom_mib, type HeapWatch } from './heap-watch.ts'
+import { headroom_mib, HeapWatch } from './heap-watch.ts'
 import { batch_ms, begin_ms, settle_ms, type Limits } from './limits.ts'
 import type { Message } from './protocol.ts'
 import { failed, mebibytes, nothing, Run } from './run.ts'
@@ -46,10 +46,10 @@ export class Pool implements Executor {
   #closed = false
   #sweep: NodeJS.Timeout | undefined
 
-  constructor (limits: Limits, heap: HeapWatch, log: Logger) {
+  constructor (limits: Limits, log: Logger) {
     this.#limits = limits
-    this.#heap = heap
     this.#log = log
+    this.#heap = new HeapWatch(limits.heapBytesMax, log, () => [...this.#threads].every(thread => !thread.leaving))
   }
 
   /** Threads there are, whatever they do. */

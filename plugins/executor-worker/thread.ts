@@ -116,6 +116,11 @@ export class Thread {
     return this.#ending !== undefined || this.#gone
   }
 
+  /** Whether it is being taken down, as far as is known. */
+  get leaving (): boolean {
+    return this.ending || this.board.left
+  }
+
   /** Starts it before there is anything to run. */
   start (): void {
     this.#starting = this.ping().catch(() => {})

@@ -30,6 +30,7 @@ let current: Execution | undefined
 
 const flush = captureOutput((level, text) => { (owner.getStore() ?? current)?.log(level, text) })
 noteHiddenTimers()
+process.on('exit', () => { board.leave() })
 process.on('uncaughtException', stray)
 process.on('unhandledRejection', stray)
 

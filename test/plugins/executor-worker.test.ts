@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Session } from 'node:inspector'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { spawn } from 'node:child_process'
 import t, { type Test } from 'tap'
@@ -162,6 +164,26 @@ t.test('a tool that exhausts its memory fails alone', async t => {
     t.match(message(await run('hog', { kind })), /ran out of memory.*64 MiB.*heap_bytes_max/, kind)
     t.same(await Promise.all(beside), ['slept', 'slept'])
   }
+})
+
+t.test('threads are asked for their heap only while the process has more memory than one may, and while none ends', async t => {
+  // Node's inspector ends the process when it is told to post to a thread that is being taken down.
+  const post = t.capture(Session.prototype, 'post', Session.prototype.post) // `post()` gives the calls since it was last called
+  const roomy = await open(t, { heap_bytes_max: 8 * 1_073_741_824 })
+  await roomy.run('sleep', { ms: 300 })
+  t.same(post(), [])
+  const { run } = await open(t, { heap_bytes_max: 16 * 1_048_576 })
+  await run('sleep', { ms: 300 })
+  t.ok(post().length > 1, 'it connects, and asks')
+  const file = join(t.testdir(), 'exits')
+  const others = run('sleep', { ms: 1_500 })
+  const exits = run('exitSlowly', { file, ms: 500 })
+  await until(() => existsSync(file))
+  post()
+  t.equal((await exits).status, 'failed')
+  t.same(post(), [])
+  await others
+  t.ok(post().length > 0)
 })
 
 t.test('what a tool keeps in memory is not held against the next', async t => {
