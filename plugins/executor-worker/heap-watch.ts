@@ -36,7 +36,7 @@ export const headroom_mib = 2048
  * thread may have: until then none can be past its limit.
  *
  * Nothing is said through it while a thread ends: Node (20 to 26) posts to a thread that is being taken down by a pointer that is none
- * any more, and the process dies by SIGABRT or SIGSEGV (once in some 1,500 runs that were killed or ended their thread).
+ * any more, and the process dies by SIGABRT or SIGSEGV.
  */
 export class HeapWatch {
   readonly #watched = new Map<Watched, State>()
