@@ -35,8 +35,8 @@ export const headroom_mib = 2048
  * instructions. It opens no port. It is connected while some run takes longer than a moment and the process has more memory than one
  * thread may have: until then none can be past its limit.
  *
- * Nothing is said through it while a thread ends: Node (20 to 26) posts to a thread that is being taken down by a pointer that is none
- * any more, and the process dies by SIGABRT or SIGSEGV.
+ * Nothing is said through it while a thread ends: Node (20, and later sources read alike) posts to a thread that is being taken down by a
+ * pointer that is none any more, and the process dies by SIGABRT. Threads of other plugins are told nothing but that the session begins and ends.
  */
 export class HeapWatch {
   readonly #watched = new Map<Watched, State>()
