@@ -21,7 +21,7 @@ export default benchmark({
     await writeFile(file, keys.map((key, i) => `[server.keys.key${i}]\nhash = "${hashKey(key)}"\n`).join(''))
     const checked = await servers.skillet(
       ['--storage-durability', 'deferred', '--config', file, '--auth-required'],
-      { SKILLET_SERVER_RATE_LIMIT_PER_MINUTE: limit, SKILLET_SERVER_RATE_LIMIT_PER_HOUR: limit }
+      { env: { SKILLET_SERVER_RATE_LIMIT_PER_MINUTE: limit, SKILLET_SERVER_RATE_LIMIT_PER_HOUR: limit } }
     )
     const request = requestOf('POST', '/api/execute', trivial, { 'X-API-Key': keys[50] ?? '' })
     const samples = await interleaved({

@@ -17,7 +17,7 @@ export default benchmark({
   run: options => withServers(async servers => {
     const { rounds, seconds } = roundsOf(options)
     const large = options.quick ? 50_000 : 1_000_000
-    const filled = async (size: number): Promise<number> => (await servers.skillet([], {}, home => fill(home, size))).port
+    const filled = async (size: number): Promise<number> => (await servers.skillet([], { prepare: home => fill(home, size) })).port
     const [short, long] = [await filled(small), await filled(large)]
     const page = (port: number, query: string) => () => load(port, requestOf('GET', `/api/executions?limit=50${query}`), 64, seconds)
     const samples = await interleaved({

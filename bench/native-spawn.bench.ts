@@ -30,9 +30,9 @@ export default benchmark({
     const loop = compiled('bench/peers/spawn-loop.c')
     if (loop === undefined) throw new Error('there is no C compiler')
     const quick = await servers.skillet(['--storage-durability', 'deferred'])
-    const slow = await servers.skillet(['--storage-durability', 'deferred'], {}, home => {
+    const slow = await servers.skillet(['--storage-durability', 'deferred'], {
       // Looked for in the directory the server is started in.
-      return writeFile(join(home.folder, 'skillet.toml'), '[plugin.executor-native]\nhelper = "node"\n')
+      prepare: home => writeFile(join(home.folder, 'skillet.toml'), '[plugin.executor-native]\nhelper = "node"\n')
     })
     const run = await openExecutor(servers.scope)
     const samples = await interleaved<string, Sample>({

@@ -14,7 +14,7 @@ export default benchmark({
   limit_s: 180,
   run: options => withServers(async servers => {
     const { rounds, seconds } = roundsOf(options)
-    const skillet = await servers.skillet(['--no-bundled-skills'], {}, writeSkills)
+    const skillet = await servers.skillet(['--no-bundled-skills'], { prepare: writeSkills })
     const page = await bytesOf(`${skillet.url}/api/skills`)
     const found = (JSON.parse(page.toString()) as { skills: unknown[] }).skills.length
     if (found !== skills) throw new Error(`there are ${found} skills`)

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Scope } from '../../kernel/index.ts'
-import { makeHome, startServer, type Home } from '../../test/support/program.ts'
+import { makeHome, startServer, type Home, type ServerOptions } from '../../test/support/program.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
@@ -52,16 +52,16 @@ export class Servers {
     this.scope = scope
   }
 
-  /** Skillet with the skills `trivial` (a script) and `command`, besides the bundled ones. */
-  async skillet (args: readonly string[] = [], env: NodeJS.ProcessEnv = {}, prepare: (home: Home) => Promise<void> = async () => {}): Promise<SkilletServer> {
+  /** Skillet with the skills `trivial` (a script) and `command`, besides the bundled ones. `prepare` changes its home before it starts. */
+  async skillet (args: readonly string[] = [], { prepare, ...options }: ServerOptions & { prepare?: (home: Home) => Promise<void> } = {}): Promise<SkilletServer> {
     const home = await makeHome()
     this.scope.defer(() => home.remove())
     for (const [name, file, text] of [['trivial', 'skill.mjs', script], ['command', 'skill.toml', commands]] as const) {
       await mkdir(join(home.skills, name), { recursive: true })
       await writeFile(join(home.skills, name, file), text)
     }
-    await prepare(home)
-    const server = await startServer(home, ['--log-level', 'error', ...args], { env })
+    await prepare?.(home)
+    const server = await startServer(home, ['--log-level', 'error', ...args], options)
     this.scope.defer(async () => { await server.stop() })
     server.child.stderr?.pipe(process.stderr)
     return { home, url: server.url, pid: server.pid, port: Number(new URL(server.url).port) }

@@ -75,9 +75,14 @@ export interface RunningServer {
   kill (): Promise<void>
 }
 
+export interface ServerOptions extends Pick<RunOptions, 'cwd' | 'env'> {
+  /** What the launcher is given in place of `launch`: another build, or flags of Node. */
+  launch?: readonly string[]
+}
+
 /** Starts `skillet serve` on a free port and waits until it is ready. @throws Error with its output, when it ends instead */
-export async function startServer (home: Home, args: readonly string[] = [], { cwd = home.folder, env = {} }: Pick<RunOptions, 'cwd' | 'env'> = {}): Promise<RunningServer> {
-  const child = spawn(launcher, [...launch, 'serve', '--port', '0', '--json', ...args], { cwd, env: { ...home.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+export async function startServer (home: Home, args: readonly string[] = [], { cwd = home.folder, env = {}, launch: words = launch }: ServerOptions = {}): Promise<RunningServer> {
+  const child = spawn(launcher, [...words, 'serve', '--port', '0', '--json', ...args], { cwd, env: { ...home.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
   const ended = once(child, 'exit').then(() => child.exitCode)
