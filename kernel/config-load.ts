@@ -206,10 +206,13 @@ function fromText (schema: Setting['schema'], text: string): unknown {
   return schema.type === 'array' ? text.split(',').map(item => item.trim()).filter(item => item !== '') : coerceText(schema, text)
 }
 
+/** Of sections: what else begins with SKILLET_ may be somebody's own. */
+const sectionPrefixes = [...new Set(settings.flatMap(({ path: [section, name] }) => section === undefined || name === undefined ? [] : [`SKILLET_${section.toUpperCase()}_`]))]
+
 function refuseUnknownVariables (env: ConfigSources['env'], where: string): void {
   const known = settings.map(setting => setting.variable)
   for (const name of Object.keys(env)) {
-    if (/^SKILLET_(SERVER|STORAGE|EXECUTION|SKILLS)_/.test(name) && !known.includes(name)) {
+    if (sectionPrefixes.some(prefix => name.startsWith(prefix)) && !known.includes(name)) {
       throw new Error(`${where}: ${name} is no setting${didYouMean(name, known)}`)
     }
   }

@@ -73,6 +73,7 @@ t.test('what is wrong is named, with where it stands and the nearest known name'
   refused('[execution]\ntimeout_ms = 700000', /timeout_ms must not be more than execution\.timeout_ms_max/)
   t.throws(() => load({ file: join(cwd, 'absent.toml') }), /absent\.toml can't be read/)
   t.throws(() => load({ env: { SKILLET_SERVER_PROT: '1' } }), /SKILLET_SERVER_PROT is no setting; did you mean "SKILLET_SERVER_PORT"/)
+  t.throws(() => load({ env: { SKILLET_MCP_EXPOSED: 'git' } }), /SKILLET_MCP_EXPOSED is no setting; did you mean "SKILLET_MCP_EXPOSE"/)
   t.throws(() => load({ env: { SKILLET_SERVER_PORT: 'many' } }), /server\.port must be integer/)
 })
 
