@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { messageOf, type Canceller, type CancelSignal, type Logger } from '../../kernel/index.ts'
-import type { Bodies, Body } from './bodies.ts'
+import type { Bodies, Body, BodyCut } from './bodies.ts'
 import {
   cancellerOf, ClientGone, linger_ms, lingerBytesMax, Pending, pump,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
@@ -16,10 +16,13 @@ interface Uws {
 }
 interface ListenSocket { readonly brand?: 'us_listen_socket' }
 interface App {
-  any (pattern: string, handler: (response: Response, request: Request) => void): App
+  get (pattern: string, handler: Handler): App
+  post (pattern: string, handler: Handler): App
+  any (pattern: string, handler: Handler): App
   listen (host: string, port: number, options: number, done: (socket: ListenSocket | false) => void): App
   close (): App
 }
+type Handler = (response: Response, request: Request) => void
 /** Valid only until the handler returns. */
 interface Request {
   getCaseSensitiveMethod (): string
@@ -30,7 +33,7 @@ interface Request {
 /** Valid until it was ended or aborted; any use after that throws. */
 interface Response {
   writeStatus (status: string): Response
-  writeHeader (name: string, value: string): Response
+  writeHeader (name: string | Uint8Array, value: string | Uint8Array): Response
   write (chunk: string | Uint8Array): boolean
   end (body?: string | Uint8Array, close?: boolean): Response
   endWithoutBody (length?: number, close?: boolean): Response
@@ -68,16 +71,20 @@ export async function loadUws (): Promise<Engine> {
 async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): Promise<Server> {
   const pending = new Pending()
   const app = uws.App()
-  app.any('/*', (response, request) => {
+  const take = (method: string, response: Response, request: Request): void => {
     // A throw from here would end the process.
-    const exchange = new UwsExchange(response, request, pending)
+    const exchange = new UwsExchange(method, response, request, pending)
     try {
       handler(exchange)
     } catch (error) {
       abandon(exchange, error, log)
     }
     exchange.handled()
-  })
+  }
+  // The addon has compared the two usual methods already, to the letter; asking it for one costs as much as for the path.
+  app.get('/*', (response, request) => { take('GET', response, request) })
+  app.post('/*', (response, request) => { take('POST', response, request) })
+  app.any('/*', (response, request) => { take(request.getCaseSensitiveMethod(), response, request) })
   // Without the option a second server could share the port (SO_REUSEPORT).
   const socket = await new Promise<ListenSocket | false>(resolve => { app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve) })
   if (socket === false) {
@@ -127,20 +134,23 @@ function linesOf (headers: HeaderBlock, from: number): string {
   return lines
 }
 
-const blocks = new WeakMap<HeaderBlock, readonly [name: string, rest: string]>()
+/** A block as the addon is given it. */
+interface Head { readonly name: Uint8Array, readonly rest: Uint8Array }
+
+const heads = new WeakMap<HeaderBlock, Head>()
 
 /**
  * A block as one header, whose value holds the lines of the others: the addon writes values as they are, and each
- * call of it costs as much as the rest of a reply's head. Values come from this plugin, or from headers of the
- * request, which can't hold line ends.
+ * call of it costs as much as the rest of a reply's head. As bytes, since the addon measures, copies and frees each string. Values come
+ * from this plugin, or from headers of the request, which can't hold line ends.
  */
-function joined (headers: HeaderBlock): readonly [name: string, rest: string] {
-  let block = blocks.get(headers)
-  if (block === undefined) {
-    block = [headers[0] ?? '', (headers[1] ?? '') + linesOf(headers, 2)]
-    blocks.set(headers, block)
+function headOf (headers: HeaderBlock): Head {
+  let head = heads.get(headers)
+  if (head === undefined) {
+    head = { name: Buffer.from(headers[0] ?? ''), rest: Buffer.from((headers[1] ?? '') + linesOf(headers, 2)) }
+    heads.set(headers, head)
   }
-  return block
+  return head
 }
 
 class UwsExchange implements Exchange {
@@ -161,11 +171,11 @@ class UwsExchange implements Exchange {
   #received = false
   #onGone: (() => void) | undefined
 
-  constructor (response: Response, request: Request, pending: Pending) {
+  constructor (method: string, response: Response, request: Request, pending: Pending) {
     this.#response = response
     this.#pending = pending
     pending.begin()
-    this.method = request.getCaseSensitiveMethod()
+    this.method = method
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
     collected = []
@@ -187,17 +197,18 @@ class UwsExchange implements Exchange {
     return this.#canceller ??= cancellerOf(this.#gone)
   }
 
-  body (bodies: Bodies): Promise<Uint8Array> {
-    return new Promise((resolve, reject) => {
-      const body = this.#body = bodies.open(error => {
-        this.#receive = undefined
-        reject(error)
-      })
-      this.#onGone = () => { reject(new ClientGone()) }
-      this.#take((chunk, last) => {
-        body.add(chunk)
-        if (last) resolve(body.end())
-      })
+  body (bodies: Bodies, whole: (bytes: Uint8Array) => void, failed: (error: BodyCut | ClientGone) => void): void {
+    const body = this.#body = bodies.open(error => {
+      this.#receive = this.#onGone = undefined
+      failed(error)
+    })
+    this.#onGone = () => { failed(new ClientGone()) }
+    this.#take((chunk, last) => {
+      if (!last) return body.add(chunk)
+      const bytes = body.end(chunk)
+      if (bytes === undefined) return
+      this.#onGone = undefined
+      whole(bytes)
     })
   }
 
@@ -278,8 +289,9 @@ class UwsExchange implements Exchange {
   #head (status: number, headers: HeaderBlock, own: HeaderBlock): void {
     const response = this.#response
     if (status !== 200) response.writeStatus(statusLine(status))
-    const [name, rest] = joined(headers)
-    response.writeHeader(name, own.length === 0 ? rest : rest + linesOf(own, 0))
+    const { name, rest } = headOf(headers)
+    response.writeHeader(name, rest)
+    if (own.length > 0) response.writeHeader(own[0] ?? '', (own[1] ?? '') + linesOf(own, 2))
   }
 
   /** Registers for the body once; later calls only change who takes it. */
