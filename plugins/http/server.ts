@@ -136,7 +136,7 @@ export class Pending {
   }
 
   end (): void {
-    if (--this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+    if (--this.#count === 0 && this.#waiting.length > 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
   idle (): Promise<void> {

@@ -32,8 +32,8 @@ interface Request {
 }
 /** Valid until it was ended or aborted; any use after that throws. */
 interface Response {
-  writeStatus (status: string): Response
-  writeHeader (name: string | Uint8Array, value: string | Uint8Array): Response
+  writeStatus (status: Uint8Array): Response
+  writeHeader (name: string, value: string): Response
   write (chunk: string | Uint8Array): boolean
   end (body?: string | Uint8Array, close?: boolean): Response
   endWithoutBody (length?: number, close?: boolean): Response
@@ -134,23 +134,20 @@ function linesOf (headers: HeaderBlock, from: number): string {
   return lines
 }
 
-/** A block as the addon is given it. */
-interface Head { readonly name: Uint8Array, readonly rest: Uint8Array }
-
-const heads = new WeakMap<HeaderBlock, Head>()
+/** Blocks as the addon is given them, each with the status it was last sent with. */
+const heads = new WeakMap<HeaderBlock, { readonly status: number, readonly bytes: Uint8Array }>()
 
 /**
- * A block as one header, whose value holds the lines of the others: the addon writes values as they are, and each
- * call of it costs as much as the rest of a reply's head. As bytes, since the addon measures, copies and frees each string. Values come
+ * A status and a block as one line, which holds the others: the addon writes what it is given as it is, and each call of it costs
+ * as much as the rest of a reply's head. As bytes, since it measures, copies and frees each string. Values come
  * from this plugin, or from headers of the request, which can't hold line ends.
  */
-function headOf (headers: HeaderBlock): Head {
-  let head = heads.get(headers)
-  if (head === undefined) {
-    head = { name: Buffer.from(headers[0] ?? ''), rest: Buffer.from((headers[1] ?? '') + linesOf(headers, 2)) }
-    heads.set(headers, head)
-  }
-  return head
+function headOf (status: number, headers: HeaderBlock): Uint8Array {
+  const known = heads.get(headers)
+  if (known?.status === status) return known.bytes
+  const bytes = Buffer.from(statusLine(status) + linesOf(headers, 0))
+  heads.set(headers, { status, bytes })
+  return bytes
 }
 
 class UwsExchange implements Exchange {
@@ -288,9 +285,7 @@ class UwsExchange implements Exchange {
 
   #head (status: number, headers: HeaderBlock, own: HeaderBlock): void {
     const response = this.#response
-    if (status !== 200) response.writeStatus(statusLine(status))
-    const { name, rest } = headOf(headers)
-    response.writeHeader(name, rest)
+    response.writeStatus(headOf(status, headers))
     if (own.length > 0) response.writeHeader(own[0] ?? '', (own[1] ?? '') + linesOf(own, 2))
   }
 
