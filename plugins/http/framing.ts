@@ -19,7 +19,11 @@ export const unframed: Framing = { length: 0, refusal: undefined, last: true, up
 /** Headers that mean something only once. Two of them read differently by two programs are how requests are smuggled. */
 const singleNames = ['host', 'origin', 'x-api-key', 'content-type', 'authorization', 'content-length', 'transfer-encoding'] as const
 /** The same at the place of their length, of which each has another: a name is compared with one of them, where a set would hash it. */
-const single = Array.from({ length: Math.max(...singleNames.map(name => name.length)) + 1 }, (_, length) => singleNames.find(name => name.length === length))
+const single = Array.from<string | undefined>({ length: Math.max(...singleNames.map(name => name.length)) + 1 })
+for (const name of singleNames) {
+  if (single[name.length] !== undefined) throw new Error(`"${name}" is as long as "${single[name.length]}"`)
+  single[name.length] = name
+}
 
 /**
  * Looks at the head once: a parser may have let two headers of a kind pass, or a coding it does not know. A body in

@@ -127,6 +127,7 @@ function collect (name: string, value: string): void {
 }
 
 const none: HeaderBlock = []
+const utf8 = new TextDecoder()
 
 function linesOf (headers: HeaderBlock, from: number): string {
   let lines = ''
@@ -187,7 +188,7 @@ class UwsExchange implements Exchange {
   }
 
   get remote_address (): string {
-    return this.#gone ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString()
+    return this.#gone ? '' : utf8.decode(this.#response.getRemoteAddressAsText())
   }
 
   get signal (): CancelSignal {
