@@ -91,27 +91,27 @@ export class App {
     try {
       const framing = checkFraming(exchange)
       const match = this.router.find(exchange.path)
-      const admission = match?.route.targets.get('GET')?.access === 'probe' ? unchecked : this.#it.door.admit(exchange)
+      const target = match?.route.targets.get(exchange.method)
+      const admission = (target ?? match?.route.targets.get('GET'))?.access === 'probe' ? unchecked : this.#it.door.admit(exchange)
       turn = { exchange, framing, cors: undefined, admission }
       const host = this.#checkHost(exchange, framing)
-      const cors = this.#checkOrigin(turn, host, match)
+      const cors = this.#checkOrigin(turn, host, target)
       if (cors !== undefined) turn = { exchange, framing, cors, admission }
       if (admission.refusal !== undefined) throw admission.refusal
-      this.#dispatch(turn, match)
+      this.#dispatch(turn, match, target)
     } catch (error) {
       turn ??= { exchange, framing: unframed, cors: undefined, admission: unchecked }
       this.#fail(turn, error, this.#afterRefusal(turn.framing))
     }
   }
 
-  #dispatch (turn: Turn, match: Match<Target> | undefined): void {
+  #dispatch (turn: Turn, match: Match<Target> | undefined, target: Target | undefined): void {
     const { exchange, framing } = turn
     const { method, path } = exchange
     if (framing.upgrade) throw new SkilletError('INVALID_PARAMETERS', 'There is no WebSocket here')
     if (match === undefined) throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
-    const { route: { allow, targets }, values } = match
+    const { route: { allow }, values } = match
     if (method === 'OPTIONS') return this.#options(turn, allow)
-    const target = targets.get(method)
     if (target === undefined) {
       return this.replies.error(turn, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#afterRefusal(framing))
     }
@@ -132,10 +132,10 @@ export class App {
   }
 
   /** @returns what a page of an allowed origin needs; undefined where no page asks, or a foreign one reads */
-  #checkOrigin ({ exchange: { headers, method }, framing }: Turn, host: string, match: Match<Target> | undefined): string[] | undefined {
+  #checkOrigin ({ exchange: { headers, method }, framing }: Turn, host: string, target: Target | undefined): string[] | undefined {
     const origin = headerOf(headers, 'origin')
     if (origin !== undefined && this.#it.origins.allows(origin, host)) return corsHeaders(origin)
-    const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && match?.route.targets.get(method)?.writes !== true
+    const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && target?.writes !== true
     if (reads) return undefined
     if (origin !== undefined) throw new SkilletError('FORBIDDEN', `Pages of the origin "${origin.slice(0, 256)}" may not do this; server.cors_origins names those that may`)
     // Browsers send an Origin with every write; this is for one that left it out.

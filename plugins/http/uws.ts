@@ -32,7 +32,7 @@ interface Request {
 }
 /** Valid until it was ended or aborted; any use after that throws. */
 interface Response {
-  writeStatus (status: Uint8Array): Response
+  writeStatus (status: ArrayBuffer): Response
   writeHeader (name: string, value: string): Response
   write (chunk: string | Uint8Array): boolean
   end (body?: string | Uint8Array, close?: boolean): Response
@@ -128,6 +128,7 @@ function collect (name: string, value: string): void {
 
 const none: HeaderBlock = []
 const utf8 = new TextDecoder()
+const encoder = new TextEncoder()
 
 function linesOf (headers: HeaderBlock, from: number): string {
   let lines = ''
@@ -136,17 +137,17 @@ function linesOf (headers: HeaderBlock, from: number): string {
 }
 
 /** Blocks as the addon is given them, each with the status it was last sent with. */
-const heads = new WeakMap<HeaderBlock, { readonly status: number, readonly bytes: Uint8Array }>()
+const heads = new WeakMap<HeaderBlock, { readonly status: number, readonly bytes: ArrayBuffer }>()
 
 /**
  * A status and a block as one line, which holds the others: the addon writes what it is given as it is, and each call of it costs
  * as much as the rest of a reply's head. As bytes, since it measures, copies and frees each string. Values come
  * from this plugin, or from headers of the request, which can't hold line ends.
  */
-function headOf (status: number, headers: HeaderBlock): Uint8Array {
+function headOf (status: number, headers: HeaderBlock): ArrayBuffer {
   const known = heads.get(headers)
   if (known?.status === status) return known.bytes
-  const bytes = Buffer.from(statusLine(status) + linesOf(headers, 0))
+  const bytes = encoder.encode(statusLine(status) + linesOf(headers, 0)).buffer // not a view of it, which takes the addon a call more
   heads.set(headers, { status, bytes })
   return bytes
 }
