@@ -25,7 +25,8 @@ export interface Gateway {
   invoke<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Promise<Static<O>>
   /**
    * As `invoke`, but answers at once where the operation has nothing to wait for.
-   * @throws SkilletError, now or by rejecting
+   * @throws now or by rejecting, and what the handler throws is not made a SkilletError: whoever calls it does that where all
+   * that fails meets
    */
   answer<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Static<O> | Promise<Static<O>>
   /** Whether the storage commits, by a real write, and all executors answer: one probe at a time, and at most one a second, however often it is asked. */
@@ -50,12 +51,7 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     const allowed = gate.enter(operation, call.access)
     const wrong = checkOf(operation.input)(input)
     if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
-    try {
-      const output = operation.handler(allowed, input as Parameters<typeof operation.handler>[1], call) // the check above is what makes it so
-      return output instanceof Promise ? output.catch((error: unknown) => { throw SkilletError.from(error) }) : output
-    } catch (error) {
-      throw SkilletError.from(error)
-    }
+    return operation.handler(allowed, input as Parameters<typeof operation.handler>[1], call) // the check above is what makes it so
   }
   return {
     operations,
@@ -63,8 +59,13 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     ready,
     version: services.version,
     bus,
-    // Async, so that it never throws but rejects.
-    invoke: async (operation, input, call) => await answer(operation, input, call)
+    async invoke (operation, input, call) {
+      try {
+        return await answer(operation, input, call)
+      } catch (error) {
+        throw SkilletError.from(error)
+      }
+    }
   }
 }
 

@@ -15,6 +15,7 @@ import type { PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
 import { noSecrets, type Secrets } from './secrets.ts'
 import { Supervisor } from './supervisor.ts'
+import { secondsSince } from './time.ts'
 import type { Version } from './version.ts'
 
 export interface KernelOptions {
@@ -113,7 +114,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     const services = Object.freeze({
       config, version: Object.freeze({ ...version }), catalog, executions, storage, search,
       plugins: plugin_states,
-      uptime_seconds: () => Math.floor((performance.now() - began_ms) / 1000)
+      uptime_seconds: secondsSince(began_ms)
     })
     const gateway = createGateway(services, [...executors.values()], bus)
 

@@ -22,3 +22,20 @@ export function unixTime (time: string): number {
   read.time = time
   return read.ms = Date.parse(time)
 }
+
+/**
+ * Counts the whole seconds since a time. However often it is asked, it looks at the clock once a second: what it said holds until a
+ * timer, which keeps no process alive, has it look again.
+ * @param began_ms by `performance.now()`
+ */
+export function secondsSince (began_ms: number): () => number {
+  let said: number | undefined
+  return () => {
+    if (said === undefined) {
+      const passed_ms = performance.now() - began_ms
+      said = Math.floor(passed_ms / 1000)
+      setTimeout(() => { said = undefined }, 1000 - passed_ms % 1000).unref()
+    }
+    return said
+  }
+}

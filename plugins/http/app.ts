@@ -1,10 +1,10 @@
-import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type Logger, type Operation } from '../../kernel/index.ts'
+import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
 import { Bodies, BodyCut, tooLarge } from './bodies.ts'
 import { unchecked, type Admission, type Door } from './door.ts'
 import { serveEndpoint } from './endpoints.ts'
 import { checkFraming, unframed, type Framing } from './framing.ts'
 import type { OwnHosts } from './hosts.ts'
-import { checkMediaType, placementOf, readBody, readUrl, type Placement } from './input.ts'
+import { checkMediaType, placementOf, readBody, readUrl } from './input.ts'
 import { corsHeaders, preflightHeaders, type Origins } from './origins.ts'
 import { Replies } from './replies.ts'
 import { Router, type Match } from './router.ts'
@@ -27,7 +27,7 @@ export interface Target {
   readonly writes: boolean
   /** Whom it answers: who has the key, everybody, or everybody even while the server stops. */
   readonly access: 'key' | 'open' | 'probe'
-  /** Answers, now or later. What it throws, or rejects with, is answered for it. Reads the body before it returns, or not at all. */
+  /** Answers, now or later. What it throws, or rejects with, is answered for it. Begins to read the body before it returns, or not at all. */
   run (turn: Turn, values: readonly string[]): void | Promise<void>
 }
 
@@ -69,8 +69,11 @@ export class App {
           const { exchange, framing } = turn
           if (exchange.method !== method) throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
           this.#checkLength(framing)
-          const serve = (body: Uint8Array | undefined): Promise<void> => serveEndpoint(endpoint, turn, body, new HttpCall(turn), this.replies, this.#afterReply(framing))
-          return method === 'POST' ? exchange.body(this.#bodies).then(serve) : serve(undefined)
+          const serve = (body: Uint8Array | undefined): void => {
+            serveEndpoint(endpoint, turn, body, new HttpCall(turn), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(turn, error) })
+          }
+          if (method === 'POST') this.#read(turn, serve)
+          else serve(undefined)
         }
       })
     }
@@ -88,35 +91,34 @@ export class App {
     try {
       const framing = checkFraming(exchange)
       const match = this.router.find(exchange.path)
-      const admission = match?.route.targets.get('GET')?.access === 'probe' ? unchecked : this.#it.door.admit(exchange)
+      const target = match?.route.targets.get(exchange.method)
+      const admission = (target ?? match?.route.targets.get('GET'))?.access === 'probe' ? unchecked : this.#it.door.admit(exchange)
       turn = { exchange, framing, cors: undefined, admission }
       const host = this.#checkHost(exchange, framing)
-      const cors = this.#checkOrigin(turn, host, match)
+      const cors = this.#checkOrigin(turn, host, target)
       if (cors !== undefined) turn = { exchange, framing, cors, admission }
       if (admission.refusal !== undefined) throw admission.refusal
-      this.#dispatch(turn, match)
+      this.#dispatch(turn, match, target)
     } catch (error) {
       turn ??= { exchange, framing: unframed, cors: undefined, admission: unchecked }
       this.#fail(turn, error, this.#afterRefusal(turn.framing))
     }
   }
 
-  #dispatch (turn: Turn, match: Match<Target> | undefined): void {
+  #dispatch (turn: Turn, match: Match<Target> | undefined, target: Target | undefined): void {
     const { exchange, framing } = turn
     const { method, path } = exchange
     if (framing.upgrade) throw new SkilletError('INVALID_PARAMETERS', 'There is no WebSocket here')
     if (match === undefined) throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
-    const { route: { allow, targets }, values } = match
+    const { route: { allow }, values } = match
     if (method === 'OPTIONS') return this.#options(turn, allow)
-    const target = targets.get(method)
     if (target === undefined) {
       return this.replies.error(turn, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#afterRefusal(framing))
     }
     if (this.#quiescing && target.access !== 'probe') throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new requests')
     const { unauthorized } = turn.admission
     if (target.access === 'key' && unauthorized !== undefined) throw unauthorized
-    const answered = target.run(turn, values)
-    answered?.catch((error: unknown) => { this.#fail(turn, error, this.#afterReply(framing)) })
+    target.run(turn, values)?.catch((error: unknown) => { this.#fail(turn, error) })
   }
 
   /** @returns the Host header */
@@ -130,10 +132,10 @@ export class App {
   }
 
   /** @returns what a page of an allowed origin needs; undefined where no page asks, or a foreign one reads */
-  #checkOrigin ({ exchange: { headers, method }, framing }: Turn, host: string, match: Match<Target> | undefined): string[] | undefined {
+  #checkOrigin ({ exchange: { headers, method }, framing }: Turn, host: string, target: Target | undefined): string[] | undefined {
     const origin = headerOf(headers, 'origin')
     if (origin !== undefined && this.#it.origins.allows(origin, host)) return corsHeaders(origin)
-    const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && match?.route.targets.get(method)?.writes !== true
+    const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && target?.writes !== true
     if (reads) return undefined
     if (origin !== undefined) throw new SkilletError('FORBIDDEN', `Pages of the origin "${origin.slice(0, 256)}" may not do this; server.cors_origins names those that may`)
     // Browsers send an Origin with every write; this is for one that left it out.
@@ -148,33 +150,50 @@ export class App {
 
   #addOperation (operation: Operation): void {
     const placement = placementOf(operation)
+    const { method, path, body_fields } = placement
     const serialize = compileSerializer(operation.output, this.#it.gateway.version)
-    this.router.add(placement.method, placement.path, {
+    this.router.add(method, path, {
       writes: operation.effect === 'write',
       access: 'key',
-      run: (turn, values) => this.#operate(operation, placement, serialize, turn, values)
+      // What can be refused before the body is read is refused while the engine still holds the body.
+      run: (turn, values) => {
+        const { exchange, framing } = turn
+        const sendsBody = method === 'POST' && (body_fields.length > 0 || framing.length !== 0)
+        if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
+        this.#checkLength(framing)
+        const url = readUrl(placement, values, exchange.query)
+        if (sendsBody) this.#read(turn, bytes => { this.#operate(operation, serialize, turn, readBody(placement, bytes, url)) })
+        else this.#operate(operation, serialize, turn, url)
+      }
     })
   }
 
-  /** Not async: what can be refused before the body is read is refused while the engine still holds the body. */
-  #operate (operation: Operation, placement: Placement, serialize: Serializer, turn: Turn, values: readonly string[]): void | Promise<void> {
-    const { exchange, framing } = turn
-    const { gateway } = this.#it
-    const sendsBody = placement.method === 'POST' && (placement.body_fields.length > 0 || framing.length !== 0)
-    if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
-    this.#checkLength(framing)
-    const url = readUrl(placement, values, exchange.query)
-    const reply = (output: object): void => {
-      this.replies.json(turn, serialize(output), this.#afterReply(framing))
+  /** Not async: what has nothing to wait for is answered in the same turn, and all else costs one promise more than its handler. */
+  #operate (operation: Operation, serialize: Serializer, turn: Turn, input: JsonObject): void {
+    const output = this.#it.gateway.answer(operation, input, new HttpCall(turn))
+    if (output instanceof Promise) output.then((later: object) => this.#reply(turn, serialize, later), (error: unknown) => this.#fail(turn, error))
+    else this.#reply(turn, serialize, output)
+  }
+
+  /** Never throws: nobody would catch it. */
+  #reply (turn: Turn, serialize: Serializer, output: object): void {
+    try {
+      this.replies.json(turn, serialize(output), this.#afterReply(turn.framing))
+    } catch (error) {
+      this.#fail(turn, error)
     }
-    const call = new HttpCall(turn)
-    const answerBody = async (): Promise<void> => {
-      const bytes = await exchange.body(this.#bodies)
-      reply(await gateway.answer(operation, readBody(placement, bytes, url), call))
-    }
-    if (sendsBody) return answerBody()
-    const output = gateway.answer(operation, url, call)
-    return output instanceof Promise ? output.then(reply) : reply(output)
+  }
+
+  /** Reads the body of a request, for what answers it then. What that throws is answered for it. */
+  #read (turn: Turn, answer: (bytes: Uint8Array) => void): void {
+    const fail = (error: unknown): void => { this.#fail(turn, error) }
+    turn.exchange.body(this.#bodies, bytes => {
+      try {
+        answer(bytes)
+      } catch (error) {
+        fail(error)
+      }
+    }, fail)
   }
 
   #checkLength ({ length }: Framing): void {
@@ -197,7 +216,7 @@ export class App {
     probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#it.gateway.ready())
   }
 
-  #fail (turn: Turn, thrown: unknown, close: Close): void {
+  #fail (turn: Turn, thrown: unknown, close = this.#afterReply(turn.framing)): void {
     if (thrown instanceof ClientGone) return
     const error = SkilletError.from(thrown)
     if (error.code === 'INTERNAL' && error.cause !== undefined) {

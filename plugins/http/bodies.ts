@@ -95,30 +95,50 @@ export class Body implements Listed<Body> {
 
   /** Copies the chunk: engines take its memory back. Once the body was cut, it is dropped. */
   add (chunk: Uint8Array): void {
-    if (this.#over) return
-    const { bytesMax } = this.#bodies.limits
+    this.#collect(chunk)
+  }
+
+  /** @returns what is there so far, and room behind it; undefined when it was cut */
+  #collect (chunk: Uint8Array): Buffer | undefined {
     const size = this.#size + chunk.byteLength
-    if (size > bytesMax) return this.cut(tooLarge(bytesMax))
+    if (!this.#fits(size)) return undefined
     if (this.#buffer === undefined || size > this.#buffer.length) {
-      const capacity = this.#buffer === undefined ? Math.max(size, 256) : Math.min(Math.max(size, 2 * this.#buffer.length), bytesMax)
-      if (!this.#bodies.take(capacity - this.#taken)) {
-        return this.cut(new BodyCut('OVERLOADED', 'The server holds as many bytes of request bodies as server.bodies_bytes_max allows; try again later'))
-      }
-      this.#taken = capacity
+      const capacity = this.#buffer === undefined ? Math.max(size, 256) : Math.min(Math.max(size, 2 * this.#buffer.length), this.#bodies.limits.bytesMax)
+      if (!this.#hold(capacity)) return undefined
       const grown = Buffer.allocUnsafe(capacity)
       this.#buffer?.copy(grown, 0, 0, this.#size)
       this.#buffer = grown
     }
     this.#buffer.set(chunk, this.#size)
     this.#size = size
+    return this.#buffer
   }
 
-  /** It is whole. */
-  end (): Uint8Array {
-    this.#bodies.arrived(this)
-    const bytes = this.#buffer?.subarray(0, this.#size) ?? new Uint8Array()
+  /**
+   * It is whole with this chunk. What came as one chunk is not copied.
+   * @returns the body; undefined when it was cut
+   */
+  end (chunk: Uint8Array): Uint8Array | undefined {
+    const alone = this.#size === 0 && this.#fits(chunk.byteLength) && this.#hold(chunk.byteLength)
+    const bytes = alone ? chunk : this.#collect(chunk)?.subarray(0, this.#size)
     this.#buffer = undefined
+    this.#bodies.arrived(this)
     return bytes
+  }
+
+  /** Cuts the body where it would be larger than one may be. */
+  #fits (size: number): boolean {
+    const { bytesMax } = this.#bodies.limits
+    if (size > bytesMax) this.cut(tooLarge(bytesMax))
+    return !this.#over
+  }
+
+  /** Counts so many bytes for the body, or cuts it where all bodies together would have too many. */
+  #hold (capacity: number): boolean {
+    const room = this.#bodies.take(capacity - this.#taken)
+    if (room) this.#taken = capacity
+    else this.cut(new BodyCut('OVERLOADED', 'The server holds as many bytes of request bodies as server.bodies_bytes_max allows; try again later'))
+    return room
   }
 
   /** Drops it, and says why. */

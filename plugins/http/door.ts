@@ -16,7 +16,7 @@ export interface Admission {
   readonly rate: HeaderBlock | undefined
 }
 
-/** Probes: neither counted nor asked for a key. */
+/** Probes, neither counted nor asked for a key; and whoever sends no key where none is needed and nothing is counted. */
 export const unchecked: Admission = { access: undefined, unauthorized: undefined, refusal: undefined, rate: undefined }
 
 /** Addresses remembered at once: some 20 MB. */
@@ -63,6 +63,7 @@ export class Door {
     const { headers } = exchange
     const found = this.#keys.holderOf(headers)
     const holder = typeof found === 'string' ? undefined : found
+    if (holder === undefined && !this.#auth_required && this.#usual.policies.length === 0) return unchecked
     const quota = holder === undefined ? this.#usual : this.#quotaOf(holder)
     // Asked for where it is needed alone: it costs the engine as much as all else that is done here.
     const counts = quota.policies.length > 0 || (this.#auth_required && found === 'wrong')

@@ -3,7 +3,7 @@ import type { Turn } from './app.ts'
 import type { Replies } from './replies.ts'
 import type { Close } from './server.ts'
 
-/** Hands a request to an endpoint, in the terms of the web, and sends what it answers. */
+/** Hands a request to an endpoint, in the terms of the web, and sends what it answers. @param body copied before this first waits */
 export async function serveEndpoint (endpoint: Endpoint, turn: Turn, body: Uint8Array | undefined, call: Call, replies: Replies, close: Close): Promise<void> {
   const response = await endpoint.fetch(requestOf(turn, body, abortSignalOf(call.signal)), call)
   const streamed = response.headers.get('content-type')?.startsWith('text/event-stream') === true && response.body !== null

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server as NodeServer, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { messageOf, type Canceller, type CancelSignal } from '../../kernel/index.ts'
-import type { Bodies, Body } from './bodies.ts'
+import type { Bodies, Body, BodyCut } from './bodies.ts'
 import {
   cancellerOf, ClientGone, linger_ms, lingerBytesMax, Pending, pump,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
@@ -102,19 +102,23 @@ class NodeExchange implements Exchange {
     return this.#canceller ??= cancellerOf(this.#gone)
   }
 
-  body (bodies: Bodies): Promise<Uint8Array> {
-    return new Promise((resolve, reject) => {
-      const request = this.#request
-      const take = (chunk: Buffer): void => { body.add(chunk) }
-      const body = bodies.open(error => {
-        request.off('data', take)
-        reject(error)
-      })
-      this.#body = body
-      this.#onGone = () => { reject(new ClientGone()) }
-      request.on('data', take)
-      request.once('end', () => { resolve(body.end()) })
+  body (bodies: Bodies, whole: (bytes: Uint8Array) => void, failed: (error: BodyCut | ClientGone) => void): void {
+    const request = this.#request
+    const take = (chunk: Buffer): void => { body.add(chunk) }
+    const end = (): void => {
+      const bytes = body.end(new Uint8Array())
+      if (bytes === undefined) return
+      this.#onGone = undefined
+      whole(bytes)
+    }
+    const body = this.#body = bodies.open(error => {
+      request.off('data', take)
+      this.#onGone = undefined
+      failed(error)
     })
+    this.#onGone = () => { failed(new ClientGone()) }
+    request.on('data', take)
+    request.once('end', end)
   }
 
   reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = []): void {

@@ -16,15 +16,20 @@ const none: readonly string[] = []
 
 /** Paths to targets. Segments are compared as sent; `{name}` stands for one segment that is not empty. */
 export class Router<T> {
-  readonly #fixed = new Map<string, Match<T>>()
+  /** By the length of their path: few are as long, and comparing with those costs less than hashing a path. */
+  readonly #fixed = new Map<number, Match<T>[]>()
   readonly #open: { segments: readonly string[], route: Route<T> }[] = []
 
   add (method: string, path: string, target: T): void {
-    let route = this.#fixed.get(path)?.route ?? this.#open.find(entry => entry.route.path === path)?.route
+    let route = this.#findFixed(path)?.route ?? this.#open.find(entry => entry.route.path === path)?.route
     if (route === undefined) {
       route = { path, targets: new Map(), allow: '' }
       if (path.includes('{')) this.#open.push({ segments: path.split('/'), route })
-      else this.#fixed.set(path, { route, values: none })
+      else {
+        const sameLength = this.#fixed.get(path.length) ?? []
+        this.#fixed.set(path.length, sameLength)
+        sameLength.push({ route, values: none })
+      }
     }
     if (route.targets.has(method)) throw new Error(`two routes for ${method} ${path}`)
     route.targets.set(method, target)
@@ -33,7 +38,13 @@ export class Router<T> {
   }
 
   find (path: string): Match<T> | undefined {
-    return this.#fixed.get(path) ?? this.#match(path)
+    return this.#findFixed(path) ?? this.#match(path)
+  }
+
+  #findFixed (path: string): Match<T> | undefined {
+    const sameLength = this.#fixed.get(path.length)
+    if (sameLength !== undefined) for (const match of sameLength) if (match.route.path === path) return match
+    return undefined
   }
 
   #match (path: string): Match<T> | undefined {

@@ -10,12 +10,9 @@ export function versionFields ({ version }: Version): { api_version: string, ser
 /** Makes the body of a reply. */
 export type Serializer = (output: object) => string | Uint8Array
 
-/** From this size on a body that is kept is kept as bytes: they are sent without being copied. */
-const keptAsBytes = 32_768
-
 /**
  * Compiles the serializer of an output schema; it adds the version fields. What is frozen will not change, and is
- * serialized once, however often it is the answer.
+ * serialized once, however often it is the answer, and kept as bytes, which an engine sends as they are.
  */
 export function compileSerializer (output: TObject, version: Version): Serializer {
   const plain = plainSchema(output)
@@ -23,15 +20,15 @@ export function compileSerializer (output: TObject, version: Version): Serialize
   for (const [name, text] of Object.entries(versionFields(version))) properties[name] = { type: 'string', default: text }
   const schema: Schema = { ...plain, type: 'object', properties: properties as Record<string, Schema> }
   const serialize = fastJsonStringify(schema)
-  const kept = new WeakMap<object, string | Uint8Array>()
+  const kept = new WeakMap<object, Uint8Array>()
   return output => {
-    if (!Object.isFrozen(output)) return serialize(output)
-    let body = kept.get(output)
-    if (body === undefined) {
-      const text = serialize(output)
-      kept.set(output, body = text.length < keptAsBytes ? text : Buffer.from(text))
-    }
-    return body
+    const body = kept.get(output)
+    if (body !== undefined) return body
+    const text = serialize(output)
+    if (!Object.isFrozen(output)) return text
+    const bytes = Buffer.from(text)
+    kept.set(output, bytes)
+    return bytes
   }
 }
 

@@ -1,5 +1,5 @@
 import { Canceller, type CancelSignal, type Logger } from '../../kernel/index.ts'
-import type { Bodies } from './bodies.ts'
+import type { Bodies, BodyCut } from './bodies.ts'
 
 /**
  * What the plugin asks of an HTTP engine; uws.ts and node.ts provide it. An engine parses, frames and sends; it
@@ -24,9 +24,10 @@ export interface Exchange {
   readonly signal: CancelSignal
   /**
    * Reads the body. It must be asked for before the handler returns: later its beginning may be lost.
-   * @throws BodyCut as soon as it goes past a limit; ClientGone when the client left
+   * @param whole takes it; the bytes are the engine's again once it has. Must not throw
+   * @param failed called instead, at most once: with a BodyCut as soon as it goes past a limit, with ClientGone when the client left
    */
-  body (bodies: Bodies): Promise<Uint8Array>
+  body (bodies: Bodies, whole: (bytes: Uint8Array) => void, failed: (error: BodyCut | ClientGone) => void): void
   /**
    * Sends the reply: no body to HEAD, and nothing at all when the client is gone. Only the first call counts.
    * @param close what becomes of the connection; default `keep`
@@ -135,7 +136,7 @@ export class Pending {
   }
 
   end (): void {
-    if (--this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+    if (--this.#count === 0 && this.#waiting.length > 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
   idle (): Promise<void> {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { messageOf, type Canceller, type CancelSignal, type Logger } from '../../kernel/index.ts'
-import type { Bodies, Body } from './bodies.ts'
+import type { Bodies, Body, BodyCut } from './bodies.ts'
 import {
   cancellerOf, ClientGone, linger_ms, lingerBytesMax, Pending, pump,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
@@ -16,10 +16,13 @@ interface Uws {
 }
 interface ListenSocket { readonly brand?: 'us_listen_socket' }
 interface App {
-  any (pattern: string, handler: (response: Response, request: Request) => void): App
+  get (pattern: string, handler: Handler): App
+  post (pattern: string, handler: Handler): App
+  any (pattern: string, handler: Handler): App
   listen (host: string, port: number, options: number, done: (socket: ListenSocket | false) => void): App
   close (): App
 }
+type Handler = (response: Response, request: Request) => void
 /** Valid only until the handler returns. */
 interface Request {
   getCaseSensitiveMethod (): string
@@ -29,7 +32,7 @@ interface Request {
 }
 /** Valid until it was ended or aborted; any use after that throws. */
 interface Response {
-  writeStatus (status: string): Response
+  writeStatus (status: ArrayBuffer): Response
   writeHeader (name: string, value: string): Response
   write (chunk: string | Uint8Array): boolean
   end (body?: string | Uint8Array, close?: boolean): Response
@@ -68,16 +71,20 @@ export async function loadUws (): Promise<Engine> {
 async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): Promise<Server> {
   const pending = new Pending()
   const app = uws.App()
-  app.any('/*', (response, request) => {
+  const take = (method: string, response: Response, request: Request): void => {
     // A throw from here would end the process.
-    const exchange = new UwsExchange(response, request, pending)
+    const exchange = new UwsExchange(method, response, request, pending)
     try {
       handler(exchange)
     } catch (error) {
       abandon(exchange, error, log)
     }
     exchange.handled()
-  })
+  }
+  // The addon has compared the two usual methods already, to the letter; asking it for one costs as much as for the path.
+  app.get('/*', (response, request) => { take('GET', response, request) })
+  app.post('/*', (response, request) => { take('POST', response, request) })
+  app.any('/*', (response, request) => { take(request.getCaseSensitiveMethod(), response, request) })
   // Without the option a second server could share the port (SO_REUSEPORT).
   const socket = await new Promise<ListenSocket | false>(resolve => { app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve) })
   if (socket === false) {
@@ -120,6 +127,8 @@ function collect (name: string, value: string): void {
 }
 
 const none: HeaderBlock = []
+const utf8 = new TextDecoder()
+const encoder = new TextEncoder()
 
 function linesOf (headers: HeaderBlock, from: number): string {
   let lines = ''
@@ -127,20 +136,21 @@ function linesOf (headers: HeaderBlock, from: number): string {
   return lines
 }
 
-const blocks = new WeakMap<HeaderBlock, readonly [name: string, rest: string]>()
+/** Blocks as the addon is given them, each with the status it was last sent with. */
+const heads = new WeakMap<HeaderBlock, { readonly status: number, readonly bytes: ArrayBuffer }>()
 
 /**
- * A block as one header, whose value holds the lines of the others: the addon writes values as they are, and each
- * call of it costs as much as the rest of a reply's head. Values come from this plugin, or from headers of the
- * request, which can't hold line ends.
+ * A status and a block as one line, which holds the others: the addon writes what it is given as it is, and each call of it costs
+ * as much as the rest of a reply's head. As bytes, since it measures, copies and frees each string. Values come
+ * from this plugin, or from headers of the request, which can't hold line ends.
  */
-function joined (headers: HeaderBlock): readonly [name: string, rest: string] {
-  let block = blocks.get(headers)
-  if (block === undefined) {
-    block = [headers[0] ?? '', (headers[1] ?? '') + linesOf(headers, 2)]
-    blocks.set(headers, block)
-  }
-  return block
+function headOf (status: number, headers: HeaderBlock): ArrayBuffer {
+  const known = heads.get(headers)
+  if (known?.status === status) return known.bytes
+  const { buffer, byteOffset, byteLength } = encoder.encode(statusLine(status) + linesOf(headers, 0))
+  const bytes = buffer.slice(byteOffset, byteOffset + byteLength) // not a view of it, which takes the addon a call more
+  heads.set(headers, { status, bytes })
+  return bytes
 }
 
 class UwsExchange implements Exchange {
@@ -161,11 +171,11 @@ class UwsExchange implements Exchange {
   #received = false
   #onGone: (() => void) | undefined
 
-  constructor (response: Response, request: Request, pending: Pending) {
+  constructor (method: string, response: Response, request: Request, pending: Pending) {
     this.#response = response
     this.#pending = pending
     pending.begin()
-    this.method = request.getCaseSensitiveMethod()
+    this.method = method
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
     collected = []
@@ -180,24 +190,25 @@ class UwsExchange implements Exchange {
   }
 
   get remote_address (): string {
-    return this.#gone ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString()
+    return this.#gone ? '' : utf8.decode(this.#response.getRemoteAddressAsText())
   }
 
   get signal (): CancelSignal {
     return this.#canceller ??= cancellerOf(this.#gone)
   }
 
-  body (bodies: Bodies): Promise<Uint8Array> {
-    return new Promise((resolve, reject) => {
-      const body = this.#body = bodies.open(error => {
-        this.#receive = undefined
-        reject(error)
-      })
-      this.#onGone = () => { reject(new ClientGone()) }
-      this.#take((chunk, last) => {
-        body.add(chunk)
-        if (last) resolve(body.end())
-      })
+  body (bodies: Bodies, whole: (bytes: Uint8Array) => void, failed: (error: BodyCut | ClientGone) => void): void {
+    const body = this.#body = bodies.open(error => {
+      this.#receive = this.#onGone = undefined
+      failed(error)
+    })
+    this.#onGone = () => { failed(new ClientGone()) }
+    this.#take((chunk, last) => {
+      if (!last) return body.add(chunk)
+      const bytes = body.end(chunk)
+      if (bytes === undefined) return
+      this.#onGone = undefined
+      whole(bytes)
     })
   }
 
@@ -277,9 +288,8 @@ class UwsExchange implements Exchange {
 
   #head (status: number, headers: HeaderBlock, own: HeaderBlock): void {
     const response = this.#response
-    if (status !== 200) response.writeStatus(statusLine(status))
-    const [name, rest] = joined(headers)
-    response.writeHeader(name, own.length === 0 ? rest : rest + linesOf(own, 0))
+    response.writeStatus(headOf(status, headers))
+    if (own.length > 0) response.writeHeader(own[0] ?? '', (own[1] ?? '') + linesOf(own, 2))
   }
 
   /** Registers for the body once; later calls only change who takes it. */

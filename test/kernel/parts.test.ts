@@ -7,8 +7,10 @@ import { silentLogger } from '../../kernel/log.ts'
 import { didYouMean } from '../../kernel/nearest.ts'
 import { outputOf } from '../../kernel/output.ts'
 import { isAlive, thisProcess } from '../../kernel/owner.ts'
+import { secondsSince } from '../../kernel/time.ts'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
+import { until } from '../support/until.ts'
 
 t.test('a listener that throws is logged and harms nobody else', async t => {
   const logged: unknown[] = []
@@ -63,4 +65,12 @@ t.test('a process is alive until it ends, and a later one of its number is not i
   await once(child, 'exit')
   t.notOk(isAlive(owner))
   t.ok(isAlive(thisProcess()))
+})
+
+t.test('seconds pass for who asks again and again, and for who asks late', async t => {
+  const often = secondsSince(performance.now() - 41_500)
+  const late = secondsSince(performance.now() - 41_500)
+  t.strictSame([often(), often(), late()], [41, 41, 41])
+  await until(() => often() === 42)
+  t.equal(late(), 42)
 })

@@ -14,7 +14,7 @@ t.test('what bodies hold is counted until it is given back', async t => {
   const open = (): ReturnType<Bodies['open']> => bodies.open(error => { cuts.push(error) })
   const [one, two, three] = [open(), open(), open()]
   for (let i = 0; i < 900; i++) one.add(Buffer.from('a'))
-  t.equal(one.end().length, 900)
+  t.equal(one.end(Buffer.alloc(0))?.length, 900)
   t.equal(bodies.held, 1000, 'grown by doubling, up to the most a body may have')
   two.add(Buffer.alloc(700))
   t.equal(bodies.held, 1700, 'one that is whole still counts')
@@ -27,7 +27,19 @@ t.test('what bodies hold is counted until it is given back', async t => {
   t.equal(bodies.held, 1000)
   for (const body of [one, one, two, three]) body.release()
   t.equal(bodies.held, 0)
-  t.equal(cuts.length, 2)
+  const [at_once, empty, large, full, more] = [open(), open(), open(), open(), open()]
+  const chunk = Buffer.alloc(999)
+  t.equal(at_once.end(chunk), chunk, 'one that comes at once is not copied')
+  t.equal(bodies.held, 999, 'and counts all the same')
+  t.equal(empty.end(Buffer.alloc(0))?.length, 0)
+  t.equal(large.end(Buffer.alloc(1001)), undefined)
+  full.add(Buffer.alloc(1000))
+  t.equal(more.end(Buffer.alloc(2)), undefined)
+  t.equal(full.end(Buffer.alloc(1)), undefined, 'nor does the last chunk make it larger than one may be')
+  t.match(cuts.slice(2), [{ code: 'PAYLOAD_TOO_LARGE' }, { code: 'OVERLOADED' }, { code: 'PAYLOAD_TOO_LARGE' }])
+  t.equal(bodies.held, 999)
+  at_once.release()
+  t.equal(bodies.held, 0)
 })
 
 eachEngine(t, 'a body that takes too long is cut, however it trickles', { server: { body_timeout_ms: 400 } }, async (t, server) => {
