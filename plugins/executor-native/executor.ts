@@ -72,9 +72,9 @@ export class NativeExecutor implements Executor {
     if (this.#closing) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
     const command = expandCommand(templateOf(task.tool), task.parameters)
-    const program = programOf(command.program, task.skill.directory)
+    const { directory, outputBytesMax } = this.#options
     const subject = {
-      name: `${task.skill.name}:${task.tool.name}`, program, cwd: resolvePath(this.#options.directory, command.cwd ?? '.'), outputBytesMax: this.#options.outputBytesMax
+      name: `${task.skill.name}:${task.tool.name}`, program: programOf(command.program, task.skill.directory), cwd: command.cwd === undefined ? directory : resolvePath(directory, command.cwd), outputBytesMax
     }
     let cancel: (() => void) | undefined
     try {

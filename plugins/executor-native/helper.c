@@ -24,6 +24,7 @@
 
 enum {
   CHANNEL = 3,               /* descriptor of the pipe to the server */
+  WATCH_MS = 2,              /* how long nobody looks at a command's streams: most end before, and watching takes a tenth of this process's time */
   TERM_MS = 300,             /* how long a command has to end after SIGTERM, before SIGKILL */
   GRACE_MS = 100,            /* how long what a command left behind may hold its output open, after it exited */
   UNKILLABLE_MS = 2000,      /* how long a command is waited for after SIGKILL */
@@ -47,7 +48,7 @@ enum kind { IN, OUT, ERR };
 struct run;
 struct stream { struct run *run; int fd; int watched; enum kind kind; };
 
-enum due { NOTHING, KILL, GIVE_UP, END_REST, FINISH };
+enum due { NOTHING, WATCH, KILL, GIVE_UP, END_REST, FINISH };
 
 struct run {
   uint32_t id;
@@ -189,8 +190,19 @@ static void after(struct run *r, uint64_t ms, enum due due) {
   r->due_ns = now_ns() + ms * 1000000u;
 }
 
+static void watch(struct run *r) {
+  for (int i = 0; i < 3; i++) {
+    struct stream *s = &r->streams[i];
+    if (s->fd < 0 || s->watched) continue;
+    struct epoll_event event = { .events = s->kind == IN ? EPOLLOUT : EPOLLIN, .data.ptr = s };
+    if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, s->fd, &event) < 0) fail("epoll_ctl");
+    s->watched = 1;
+  }
+}
+
 static void stop(struct run *r) {
   if (r->stopping || r->answered || r->exited) return;
+  watch(r);
   r->stopping = 1;
   signal_group(r, SIGTERM);
   after(r, TERM_MS, KILL);
@@ -258,13 +270,6 @@ static void feed(struct run *r) {
   close_stream(s);
 }
 
-static void watch(struct stream *s) {
-  if (s->fd < 0) return;
-  struct epoll_event event = { .events = s->kind == IN ? EPOLLOUT : EPOLLIN, .data.ptr = s };
-  if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, s->fd, &event) < 0) fail("epoll_ctl");
-  s->watched = 1;
-}
-
 /* ---- the end of a run ---- */
 
 static void finish(struct run *r) {
@@ -307,10 +312,18 @@ static void look_after(struct run *r) {
   while (take(&r->streams[OUT])) { }
   while (take(&r->streams[ERR])) { }
   if (is_closed(r)) finish(r);
-  else after(r, GRACE_MS, END_REST);
+  else {
+    watch(r);
+    after(r, GRACE_MS, END_REST);
+  }
 }
 
 static void come_due(struct run *r) {
+  if (r->due == WATCH) {
+    r->due = NOTHING;
+    watch(r);
+    return;
+  }
   /* What the system already has is read first: without it, output would be lost when this process was kept waiting. */
   while (take(&r->streams[OUT])) { }
   while (take(&r->streams[ERR])) { }
@@ -336,7 +349,7 @@ static void come_due(struct run *r) {
     case FINISH:
       finish(r);
       break;
-    case NOTHING:
+    case NOTHING: case WATCH:
       break;
   }
 }
@@ -553,7 +566,8 @@ static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload,
       append(&r->input, payload, payload_bytes);
       feed(r);
     }
-    for (int i = 0; i < 3; i++) watch(&r->streams[i]);
+    if (r->streams[IN].fd >= 0) watch(r); /* it takes its input piece by piece */
+    else after(r, WATCH_MS, WATCH);
   }
   free(strings);
 }
