@@ -11,9 +11,9 @@ const check_ms = 5_000
 const heapMiB = 64
 /**
  * For each command Node copies the tables of the helper's memory, and each page that is written afterwards. So it writes few:
- * objects are made in one MiB over and over, no thread collects or compiles beside, and code is not compiled anew.
+ * objects are made in one MiB over and over, and no thread collects or compiles beside.
  */
-const fewPages = { args: ['--max-semi-space-size=1', '--single-threaded', '--no-opt'], env: { MALLOC_ARENA_MAX: '1' } }
+const fewPages = { args: ['--max-semi-space-size=1', '--single-threaded'], env: { MALLOC_ARENA_MAX: '1' } }
 
 /** The helper in Node, which runs wherever the server does. */
 export function nodeHelper (): HelperProgram {
