@@ -8,6 +8,7 @@ import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
 import { LiveText } from './live-text.ts'
+import type { Environment } from './protocol.ts'
 import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.ts'
 
 /** How long runs may take to end when the executor closes, before their helpers are ended with them. */
@@ -54,7 +55,7 @@ export class NativeExecutor implements Executor {
   readonly #helpers: Helpers
   readonly #queue = new Set<Run>()
   readonly #active = new Set<Run>()
-  readonly #environments = new WeakMap<readonly string[], Record<string, string>>()
+  readonly #environments = new WeakMap<readonly string[], Environment>()
   #closing = false
   #idle: (() => void) | undefined
 
@@ -71,9 +72,9 @@ export class NativeExecutor implements Executor {
     if (this.#closing) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
     const command = expandCommand(templateOf(task.tool), task.parameters)
-    const program = programOf(command.program, task.skill.directory)
+    const { directory, outputBytesMax } = this.#options
     const subject = {
-      name: `${task.skill.name}:${task.tool.name}`, program, cwd: resolvePath(this.#options.directory, command.cwd ?? '.'), outputBytesMax: this.#options.outputBytesMax
+      name: `${task.skill.name}:${task.tool.name}`, program: programOf(command.program, task.skill.directory), cwd: command.cwd === undefined ? directory : resolvePath(directory, command.cwd), outputBytesMax
     }
     let cancel: (() => void) | undefined
     try {
@@ -142,7 +143,7 @@ export class NativeExecutor implements Executor {
       program: subject.program,
       args: command.args,
       cwd: subject.cwd,
-      env: { ...this.#environment(task.skill.permissions.env), ...command.env, ...task.secrets },
+      env: this.#environmentFor(task, command),
       live: run.live !== undefined,
       output_bytes_max: subject.outputBytesMax,
       output_bytes_stop: outputBytesStop
@@ -150,8 +151,14 @@ export class NativeExecutor implements Executor {
     run.at = { helper, id }
   }
 
+  /** One and the same object where there is nothing of the run's own. */
+  #environmentFor ({ skill, secrets }: Task, command: Command): Environment {
+    const shared = this.#environment(skill.permissions.env)
+    return Object.keys(command.env).length === 0 && secrets === undefined ? shared : { ...shared, ...command.env, ...secrets }
+  }
+
   /** Looked up once for each skill: the server's environment does not change. */
-  #environment (declared: readonly string[]): Record<string, string> {
+  #environment (declared: readonly string[]): Environment {
     const known = this.#environments.get(declared)
     if (known !== undefined) return known
     const environment = environmentOf(declared)

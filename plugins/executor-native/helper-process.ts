@@ -107,8 +107,15 @@ export class HelperProcess {
     clearTimeout(timer)
   }
 
+  /** What is told in one turn goes in one write: each costs as much as all else that the server does to start a command. */
   #tell (message: ToHelper, payload: Buffer): void {
-    if (this.#channel.writable) this.#channel.write(encode(message, payload))
+    const channel = this.#channel
+    if (!channel.writable) return
+    if (channel.writableCorked === 0) {
+      channel.cork()
+      process.nextTick(() => { channel.uncork() })
+    }
+    channel.write(encode(message, payload))
   }
 
   #decode (decode: (chunk: Buffer) => void, chunk: Buffer): void {

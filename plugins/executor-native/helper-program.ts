@@ -9,15 +9,20 @@ export interface HelperProgram { file: string, args: string[], env: Record<strin
 const check_ms = 5_000
 /** The heap of a helper in Node, in MiB: what commands put out is not in it. */
 const heapMiB = 64
+/**
+ * For each command Node copies the tables of the helper's memory, and each page that is written afterwards. So it writes few:
+ * objects are made in one MiB over and over, and no thread collects or compiles beside.
+ */
+const fewPages = { args: ['--max-semi-space-size=1', '--single-threaded'], env: { MALLOC_ARENA_MAX: '1' } }
 
 /** The helper in Node, which runs wherever the server does. */
 export function nodeHelper (): HelperProgram {
   const { PATH, LD_LIBRARY_PATH } = process.env
   return {
     file: process.execPath,
-    args: [`--max-old-space-size=${heapMiB}`, fileURLToPath(new URL('./helper.js', import.meta.url))],
+    args: [`--max-old-space-size=${heapMiB}`, ...fewPages.args, fileURLToPath(new URL('./helper.js', import.meta.url))],
     // Nothing of the server's that a command could read in its parent; Node may need the library path.
-    env: { ...(PATH !== undefined && { PATH }), ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH }) }
+    env: { ...fewPages.env, ...(PATH !== undefined && { PATH }), ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH }) }
   }
 }
 

@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,13 +24,17 @@
 
 enum {
   CHANNEL = 3,               /* descriptor of the pipe to the server */
+  WATCH_MS = 2,              /* how long nobody looks at a command's streams: most end before, and watching takes a tenth of this process's time */
   TERM_MS = 300,             /* how long a command has to end after SIGTERM, before SIGKILL */
   GRACE_MS = 100,            /* how long what a command left behind may hold its output open, after it exited */
   UNKILLABLE_MS = 2000,      /* how long a command is waited for after SIGKILL */
   TAIL_BYTES = 4096,         /* of standard error that are kept */
   PART_BYTES_MAX = 1 << 28,  /* of a message or a payload */
   PREFIX_BYTES = 8,
-  EVENTS = 64
+  EVENTS = 64,
+  KNOWN = 64,                /* programs whose place is remembered, */
+  KNOWN_BYTES_MAX = 8192,    /* name and PATH together, */
+  KNOWN_MS = 1000            /* and for how long: one that is installed earlier in PATH is found after that */
 };
 
 /* The numbers of protocol.ts. */
@@ -44,7 +48,7 @@ enum kind { IN, OUT, ERR };
 struct run;
 struct stream { struct run *run; int fd; int watched; enum kind kind; };
 
-enum due { NOTHING, KILL, GIVE_UP, END_REST, FINISH };
+enum due { NOTHING, WATCH, KILL, GIVE_UP, END_REST, FINISH };
 
 struct run {
   uint32_t id;
@@ -67,7 +71,8 @@ static size_t runs_count, runs_room;
 static struct buffer incoming, outgoing;
 static int poll_fd, child_fd, null_fd, writing;
 static uint8_t scratch[1 << 16];
-static posix_spawnattr_t attributes;
+static sigset_t no_signals;
+static pid_t own_pid;
 
 static void fail(const char *what) {
   fprintf(stderr, "%s: %s\n", what, strerror(errno));
@@ -78,6 +83,11 @@ static void *sized(void *memory, size_t bytes) {
   void *more = realloc(memory, bytes);
   if (more == NULL) fail("no memory");
   return more;
+}
+
+static char *copied(const char *string) {
+  size_t bytes = strlen(string) + 1;
+  return memcpy(sized(NULL, bytes), string, bytes);
 }
 
 static uint64_t now_ns(void) {
@@ -180,8 +190,19 @@ static void after(struct run *r, uint64_t ms, enum due due) {
   r->due_ns = now_ns() + ms * 1000000u;
 }
 
+static void watch(struct run *r) {
+  for (int i = 0; i < 3; i++) {
+    struct stream *s = &r->streams[i];
+    if (s->fd < 0 || s->watched) continue;
+    struct epoll_event event = { .events = s->kind == IN ? EPOLLOUT : EPOLLIN, .data.ptr = s };
+    if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, s->fd, &event) < 0) fail("epoll_ctl");
+    s->watched = 1;
+  }
+}
+
 static void stop(struct run *r) {
   if (r->stopping || r->answered || r->exited) return;
+  watch(r);
   r->stopping = 1;
   signal_group(r, SIGTERM);
   after(r, TERM_MS, KILL);
@@ -249,13 +270,6 @@ static void feed(struct run *r) {
   close_stream(s);
 }
 
-static void watch(struct stream *s) {
-  if (s->fd < 0) return;
-  struct epoll_event event = { .events = s->kind == IN ? EPOLLOUT : EPOLLIN, .data.ptr = s };
-  if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, s->fd, &event) < 0) fail("epoll_ctl");
-  s->watched = 1;
-}
-
 /* ---- the end of a run ---- */
 
 static void finish(struct run *r) {
@@ -298,10 +312,18 @@ static void look_after(struct run *r) {
   while (take(&r->streams[OUT])) { }
   while (take(&r->streams[ERR])) { }
   if (is_closed(r)) finish(r);
-  else after(r, GRACE_MS, END_REST);
+  else {
+    watch(r);
+    after(r, GRACE_MS, END_REST);
+  }
 }
 
 static void come_due(struct run *r) {
+  if (r->due == WATCH) {
+    r->due = NOTHING;
+    watch(r);
+    return;
+  }
   /* What the system already has is read first: without it, output would be lost when this process was kept waiting. */
   while (take(&r->streams[OUT])) { }
   while (take(&r->streams[ERR])) { }
@@ -327,7 +349,7 @@ static void come_due(struct run *r) {
     case FINISH:
       finish(r);
       break;
-    case NOTHING:
+    case NOTHING: case WATCH:
       break;
   }
 }
@@ -383,27 +405,85 @@ static uint32_t why_refused(int error, const char *program, const char *cwd, con
   return error == ENOTDIR ? WHY_MISSING : WHY_NOT_EXECUTABLE;
 }
 
-/* One program at one place; a file that is no program is a shell's script, as for execvp. `args` has room before it. */
-static int spawn_file(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, char **args, char *const *environment) {
-  int error = posix_spawn(pid, file, actions, &attributes, args, environment);
-  if (error != ENOEXEC) return error;
+/* What a new process does until it is the command. It has this process's memory and stack (vfork), so it only asks the system,
+   and writes nothing but what its parent expects. Returns why it could not; `args` has room before it. */
+static int become(const char *file, const int *streams, const char *cwd, char **args, char *const *environment) {
+  /* Should this process die, the server ends the groups of the commands it was told of. Those of this turn it was not. */
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return errno;
+  if (getppid() != own_pid) _exit(127);
+  /* A group of its own in this process's session, which has no terminal. A session of its own would make the kernel create
+     a scheduling group for each command: a fifth of the throughput. */
+  if (setpgid(0, 0) < 0) return errno;
+  for (int i = 0; i < 3; i++) if (dup2(streams[i], i) < 0) return errno;
+  if (chdir(cwd) < 0 || sigprocmask(SIG_SETMASK, &no_signals, NULL) < 0) return errno;
+  execve(file, args, environment);
+  if (errno != ENOEXEC) return errno;
+  /* A file that is no program is a shell's script, as for execvp. */
   char *const first = args[0];
   args[-1] = "/bin/sh";
   args[0] = (char *)file;
-  error = posix_spawn(pid, "/bin/sh", actions, &attributes, args - 1, environment);
+  execve("/bin/sh", args - 1, environment);
   args[0] = first;
+  return errno;
+}
+
+/* One program at one place. posix_spawn would do the same at twice the price: it makes a stack for each process, and asks after
+   each signal and descriptor. */
+static int spawn_file(pid_t *pid, const char *file, const int *streams, const char *cwd, char **args, char *const *environment) {
+  char *const first = args[0];
+  volatile int error = 0; /* the new process writes it */
+  pid_t child = vfork();
+  if (child == 0) {
+    error = become(file, streams, cwd, args, environment);
+    _exit(127);
+  }
+  args[0] = first; /* a shell may have been given another */
+  if (child < 0) return errno;
+  *pid = child;
+  if (error != 0) while (waitpid(child, NULL, 0) < 0 && errno == EINTR) { }
   return error;
 }
 
-static int spawn_anywhere(pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions, char **args, char *const *environment) {
+/* Where a program is by the PATH given: an absolute place of a file that may be run. NULL where that is for the system to
+   find out: it is in none, or a relative place comes first, which is meant in the command's own directory. */
+static char *find(const char *program, const char *path) {
+  struct stat status;
+  for (char *file; (file = candidate(&path, program)) != NULL; free(file)) {
+    if (file[0] == '/' && (stat(file, &status) != 0 || !S_ISREG(status.st_mode) || access(file, X_OK) != 0)) continue;
+    if (file[0] == '/') return file;
+    free(file);
+    return NULL;
+  }
+  return NULL;
+}
+
+/* As `find`, with what was found lately: most places of a PATH do not have the program. */
+static const char *locate(const char *program, const char *path) {
+  static struct { char *program, *path, *file; uint64_t until_ns; } known[KNOWN];
+  if (strlen(program) + strlen(path) > KNOWN_BYTES_MAX) return NULL;
+  size_t at = 0;
+  for (const char *c = program; *c != 0; c++) at = at * 31 + (unsigned char)*c;
+  at %= KNOWN;
+  if (known[at].file != NULL && now_ns() < known[at].until_ns && strcmp(known[at].program, program) == 0 && strcmp(known[at].path, path) == 0) return known[at].file;
+  free(known[at].program);
+  free(known[at].path);
+  free(known[at].file);
+  known[at].program = copied(program);
+  known[at].path = copied(path);
+  known[at].file = find(program, path);
+  known[at].until_ns = now_ns() + KNOWN_MS * UINT64_C(1000000);
+  return known[at].file;
+}
+
+static int spawn_anywhere(pid_t *pid, const char *program, const int *streams, const char *cwd, char **args, char *const *environment) {
   if (program[0] == 0) return ENOENT;
-  if (strchr(program, '/') != NULL) return spawn_file(pid, program, actions, args, environment);
-  const char *path = path_of(environment);
+  if (strchr(program, '/') != NULL) return spawn_file(pid, program, streams, cwd, args, environment);
+  const char *path = path_of(environment), *known = locate(program, path);
+  if (known != NULL && spawn_file(pid, known, streams, cwd, args, environment) == 0) return 0;
   int denied = 0, error = ENOENT;
   for (char *file; (file = candidate(&path, program)) != NULL;) {
-    /* Looked at first: an attempt costs a process, and most places of a PATH do not have the program. One that is not
-       absolute is meant in the command's own directory. */
-    error = file[0] == '/' && access(file, X_OK) != 0 ? errno : spawn_file(pid, file, actions, args, environment);
+    /* Looked at first: an attempt costs a process. */
+    error = file[0] == '/' && access(file, X_OK) != 0 ? errno : spawn_file(pid, file, streams, cwd, args, environment);
     free(file);
     if (error == EACCES) denied = 1;
     else if (error != ENOENT && error != ENOTDIR && error != ENAMETOOLONG) return error;
@@ -425,12 +505,9 @@ static int start(struct run *r, const char *program, const char *cwd, char **arg
   for (int i = 0; i < 3 && error == 0; i++) {
     if (i > 0 || has_input) error = open_pipe(&r->streams[i].fd, &theirs[i], i > 0);
   }
-  posix_spawn_file_actions_t actions;
-  if (error == 0 && (error = posix_spawn_file_actions_init(&actions)) == 0) {
-    for (int i = 0; i < 3 && error == 0; i++) error = posix_spawn_file_actions_adddup2(&actions, theirs[i] < 0 ? null_fd : theirs[i], i);
-    if (error == 0) error = posix_spawn_file_actions_addchdir_np(&actions, cwd);
-    if (error == 0) error = spawn_anywhere(&r->pid, program, &actions, args, environment);
-    posix_spawn_file_actions_destroy(&actions);
+  if (error == 0) {
+    const int streams[] = { theirs[IN] < 0 ? null_fd : theirs[IN], theirs[OUT], theirs[ERR] };
+    error = spawn_anywhere(&r->pid, program, streams, cwd, args, environment);
   }
   for (int i = 0; i < 3; i++) if (theirs[i] >= 0) close(theirs[i]);
   if (error != 0) for (int i = 0; i < 3; i++) close_stream(&r->streams[i]);
@@ -485,12 +562,12 @@ static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload,
     runs[runs_count++] = r;
     const uint32_t numbers[] = { FROM_STARTED, r->id, (uint32_t)r->pid };
     tell(numbers, 3, NULL, 0, NULL, 0);
-    flush(); /* at once: should this process die, the server must know what to end */
     if (has_input) {
       append(&r->input, payload, payload_bytes);
       feed(r);
     }
-    for (int i = 0; i < 3; i++) watch(&r->streams[i]);
+    if (r->streams[IN].fd >= 0) watch(r); /* it takes its input piece by piece */
+    else after(r, WATCH_MS, WATCH);
   }
   free(strings);
 }
@@ -558,20 +635,17 @@ static void sweep(void) {
 }
 
 static void prepare(void) {
-  sigset_t all, none, child;
-  sigfillset(&all);
-  sigemptyset(&none);
+  own_pid = getpid();
+  sigset_t blocked, child;
+  sigemptyset(&no_signals);
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
-  /* A signal to the whole terminal or service is the server's to answer. When it is gone, the pipe closes. */
-  for (size_t i = 0; i < 4; i++) signal((const int[]){ SIGINT, SIGTERM, SIGHUP, SIGPIPE }[i], SIG_IGN);
-  signal(SIGCHLD, SIG_DFL); /* ignored, there would be nothing to wait for */
-  if (sigprocmask(SIG_SETMASK, &child, NULL) < 0) fail("sigprocmask");
-  /* A group of its own in this process's session, which has no terminal. A session of its own would make the kernel
-     create a scheduling group for each command: a fifth of the throughput. */
-  if (posix_spawnattr_init(&attributes) != 0
-    || posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) != 0
-    || posix_spawnattr_setpgroup(&attributes, 0) != 0 || posix_spawnattr_setsigdefault(&attributes, &all) != 0 || posix_spawnattr_setsigmask(&attributes, &none) != 0) fail("posix_spawnattr");
+  /* A signal to the whole terminal or service is the server's to answer; when it is gone, the pipe closes. Such signals are
+     blocked, not ignored: a command has only to unblock them. Whatever the server ignores, a command does not. */
+  blocked = child;
+  for (size_t i = 0; i < 4; i++) sigaddset(&blocked, (const int[]){ SIGINT, SIGTERM, SIGHUP, SIGPIPE }[i]);
+  for (int i = 1; i <= SIGRTMAX; i++) signal(i, SIG_DFL); /* which the system refuses for some */
+  if (sigprocmask(SIG_SETMASK, &blocked, NULL) < 0) fail("sigprocmask");
 #ifdef SYS_close_range
   syscall(SYS_close_range, CHANNEL + 1, ~0u, 0); /* nothing of the server's that a command could inherit */
 #endif

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 
-/** How long a place holds, in milliseconds: a program that is installed earlier in PATH is found after that. */
+/** How long a place holds while the program is there, in milliseconds: one that is installed earlier in PATH is found after that. */
 const known_ms = 1_000
 const knownMax = 256
 
@@ -17,7 +17,7 @@ export function locate (program: string, path: string): string {
   if (program.includes('/')) return program
   const key = `${program}\0${path}`
   const found = known.get(key)
-  if (found !== undefined && found.until_ms > performance.now()) return found.place
+  if (found !== undefined && found.until_ms > performance.now() && (found.place === program || isProgram(found.place))) return found.place
   const place = find(program, path)
   if (known.size >= knownMax) known.clear()
   known.set(key, { place, until_ms: performance.now() + known_ms })

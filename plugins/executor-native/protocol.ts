@@ -15,6 +15,9 @@ import { constants } from 'node:os'
  * | ended | 3, id, exit code or -1, signal's number or 0, flooded, stdout_bytes (low and high half) | stderr |
  */
 
+/** Variables by name. Whoever sent one does not change it: what it is as text is remembered. */
+export type Environment = Readonly<Record<string, string>>
+
 /** Starts a command. The payload is its standard input, where `stdin` says that it has one. */
 export interface RunMessage {
   type: 'run'
@@ -27,7 +30,7 @@ export interface RunMessage {
   /** Absolute. */
   cwd: string
   /** The whole environment. */
-  env: Record<string, string>
+  env: Environment
   stdin: boolean
   /** Whether standard output is also told as it comes, by `output`. */
   live: boolean
@@ -96,8 +99,8 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
   switch (message.type) {
     case 'run': {
       const { id, stdin, live, output_bytes_max, output_bytes_stop, cwd, program, args, env } = message
-      const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-      return frame([1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, variables.length], `${[cwd, program, ...args, ...variables].join('\0')}\0`, payload)
+      const { count, text } = variablesOf(env)
+      return frame([1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, count], `${[cwd, program, ...args].join('\0')}\0${text}`, payload)
     }
     case 'stop': return frame([2, message.id], '', payload)
     case 'started': return frame([1, message.id, message.pid], '', payload)
@@ -108,6 +111,18 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
       return frame([3, id, exit_code ?? -1, signal === null ? 0 : constants.signals[signal], flooded ? 1 : 0, stdout_bytes % halfway, Math.floor(stdout_bytes / halfway)], stderr, payload)
     }
   }
+}
+
+/** Environments as text, for as long as they are used: most commands of a skill have one and the same. */
+const knownVariables = new WeakMap<Environment, { count: number, text: string }>()
+
+function variablesOf (env: Environment): { count: number, text: string } {
+  const known = knownVariables.get(env)
+  if (known !== undefined) return known
+  const variables = Object.entries(env)
+  const made = { count: variables.length, text: variables.map(([name, value]) => `${name}=${value}\0`).join('') }
+  knownVariables.set(env, made)
+  return made
 }
 
 function frame (numbers: readonly number[], text: string, payload: Uint8Array): Buffer {

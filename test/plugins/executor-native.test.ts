@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, readFile, readlink, writeFile } from 'node:fs/promises'
+import { chmod, readFile, readlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
@@ -137,6 +137,15 @@ t.test('a name is the first program of it in PATH that can be run', async t => {
   t.equal(await greet(root, 'here', later), 'here as greet\n', 'a relative one is a place below it')
   t.match(await greet('/', missing, folder, text), /can't be executed|not executable|may not be executed/i)
   t.match(await greet('/', missing), /greet/)
+  t.equal(await greet('/', here, later), 'here as greet\n')
+  await unlink(join(here, 'greet'))
+  t.equal(await greet('/', here, later), 'later\n', 'one that is removed is not missed')
+})
+
+t.test('a command begins with no signal blocked or ignored', { skip: process.platform !== 'linux' }, async t => {
+  const { service: executor } = await open(t)
+  const { output } = await runCall(executor, commandCall(['grep', '-E', '^Sig(Blk|Ign)', '/proc/self/status']))
+  t.match(output, /^SigBlk:\s0+\nSigIgn:\s0+\n$/)
 })
 
 t.test('failures say what happened', async t => {
@@ -241,6 +250,19 @@ t.test('a helper that dies takes its runs with it, and no others', async t => {
   t.equal(next.status, 'success')
   t.not(Number(next.output), helper)
   t.equal(degraded(), undefined, 'well again')
+})
+
+t.test('a helper that dies while it starts commands takes those with it, too', { skip: usedHelper === 'node' }, async t => {
+  const { service: executor } = await open(t, { helpers: 1 })
+  const file = `${t.testdir()}/pids`
+  for (let round = 1; round <= 10; round++) {
+    const helper = (await runCall(executor, shellCall('echo $PPID'))).output.trim()
+    const deadly = shellCall('echo $$ >> "$1"; [ $PPID = "$2" ] && kill -9 "$2"; exec sleep 100000', file, helper)
+    for (const outcome of await Promise.all(Array.from({ length: 4 }, () => runCall(executor, deadly)))) {
+      t.match(outcome, { status: 'failed', error: { message: /helper process/ } })
+    }
+    await gone(await numbersIn(file, round))
+  }
 })
 
 t.test('a helper that does not answer is ended, and replaced', async t => {
