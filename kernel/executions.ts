@@ -68,12 +68,11 @@ export class Executions {
     const executor = this.#executorOf(job)
     const live = this.#accept(job, accepted !== undefined)
     const cancel = (): void => { this.#end(live, 'cancel') }
-    live.ended = this.#perform(live, executor, () => { signal.removeEventListener('abort', cancel) })
     accepted?.(live.execution.id)
     this.#record(live.execution, live.execution.created_at)
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
-    return live.ended
+    return live.endBy(this.#perform(live, executor, () => { signal.removeEventListener('abort', cancel) }))
   }
 
   /**
@@ -200,7 +199,6 @@ export class Executions {
   async #perform (live: Live, executor: Executor, leave: () => void): Promise<Execution> {
     const { config, log, storage } = this.#it
     const { execution, job, secrets } = live
-    await undefined // whoever is told of it in this turn can wait for its end already
     const task: Task = {
       execution_id: execution.id,
       skill: job.skill,

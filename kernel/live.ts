@@ -29,8 +29,8 @@ export class Live implements TaskObserver, Listed<Live> {
   readonly secrets: GivenSecrets | undefined
   /** For everything that is kept or sent of it; undefined where there is no secret. */
   readonly redactor: Redactor | undefined
-  /** The final record, once it is acknowledged. */
-  ended!: Promise<Execution>
+  #ended: Promise<Execution> | undefined
+  #resolveEnded: ((ended: Promise<Execution>) => void) | undefined
   /** performance.now() when it was accepted. */
   readonly accepted_ms = performance.now()
   ending: Ending = 'cancel'
@@ -52,6 +52,17 @@ export class Live implements TaskObserver, Listed<Live> {
     this.#bus = bus
     this.#begin = begin
     if (redactor === undefined && bus.has('output')) this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
+  }
+
+  /** The final record, once it is acknowledged. Whoever is told of the execution in the turn in which it begins can wait for it already. */
+  get ended (): Promise<Execution> {
+    return this.#ended ??= new Promise(resolve => { this.#resolveEnded = resolve })
+  }
+
+  /** Says what ends it. @returns `ended` */
+  endBy (ended: Promise<Execution>): Promise<Execution> {
+    this.#resolveEnded?.(ended)
+    return this.#ended ??= ended
   }
 
   started (isolation: Isolation, ago_ms = 0): void {

@@ -11,8 +11,9 @@ const textBytes = 131_072
  */
 export const claims = { dispatched: 1, loading: 2, begun: 3, recalled: 4, ended: 5, told: 6 } as const
 
-const kinds = { output: 1, failed: 2 } as const
-const layout = { claims: 0, kinds: 4 * slotsMax, offsets: 8 * slotsMax, lengths: 12 * slotsMax, began: 16 * slotsMax, ran: 24 * slotsMax, left: 32 * slotsMax, text: 32 * slotsMax + 8 } as const
+/** `ascii`: an output with as many characters as bytes, as most have. */
+const kinds = { output: 1, failed: 2, ascii: 3 } as const
+const layout = { claims: 0, kinds: 4 * slotsMax, offsets: 8 * slotsMax, lengths: 12 * slotsMax, began: 16 * slotsMax, ran: 24 * slotsMax, left: 32 * slotsMax, used: 32 * slotsMax + 4, text: 32 * slotsMax + 8 } as const
 
 // `performance.now` begins at another moment in each thread; the clock under it is one for all.
 const now = performance.now.bind(performance)
@@ -37,8 +38,12 @@ export class Board {
   readonly #began: Float64Array
   readonly #ran: Float64Array
   readonly #left: Int32Array
+  /** Bytes of the text that are written. */
+  readonly #used: Int32Array
   readonly #text: Buffer
-  #used = 0
+  /** The main thread: ASCII outputs as far as they were there when it last looked, from that byte on. */
+  #ascii = ''
+  #asciiFrom = 0
 
   constructor (memory = new SharedArrayBuffer(layout.text + textBytes)) {
     this.memory = memory
@@ -49,11 +54,13 @@ export class Board {
     this.#began = new Float64Array(memory, layout.began, slotsMax)
     this.#ran = new Float64Array(memory, layout.ran, slotsMax)
     this.#left = new Int32Array(memory, layout.left, 1)
+    this.#used = new Int32Array(memory, layout.used, 1)
     this.#text = Buffer.from(memory, layout.text, textBytes)
   }
 
   /** The main thread: so many calls are given, in the slots from 0 on. */
   deal (count: number): void {
+    this.#ascii = ''
     for (let slot = 0; slot < count; slot++) Atomics.store(this.#claims, slot, claims.dispatched)
   }
 
@@ -78,7 +85,7 @@ export class Board {
 
   /** The script thread: results are written from the beginning again. */
   clear (): void {
-    this.#used = 0
+    this.#used[0] = 0
   }
 
   /** The script thread: begins a call, unless it was recalled. */
@@ -94,16 +101,16 @@ export class Board {
 
   /** The script thread: the call ended. @returns false when there is no room: then its result has to be sent */
   put (slot: number, result: Result, ran_ms: number): boolean {
-    const kind = result.kind === 'output' ? kinds.output : kinds.failed
     const text = result.kind === 'output' ? result.text : JSON.stringify(result)
     const bytes = result.kind === 'output' ? result.bytes : Buffer.byteLength(text)
-    if (this.#used + bytes > textBytes) return false
-    this.#text.write(text, this.#used, 'utf8')
-    this.#kinds[slot] = kind
-    this.#offsets[slot] = this.#used
+    const used = this.#used[0] ?? 0
+    if (used + bytes > textBytes) return false
+    this.#text.write(text, used, 'utf8')
+    this.#kinds[slot] = result.kind === 'failed' ? kinds.failed : bytes === text.length ? kinds.ascii : kinds.output
+    this.#offsets[slot] = used
     this.#lengths[slot] = bytes
+    this.#used[0] = used + bytes
     this.#ran[slot] = ran_ms
-    this.#used += bytes
     Atomics.store(this.#claims, slot, claims.ended)
     return true
   }
@@ -117,8 +124,18 @@ export class Board {
   read (slot: number): { result: Result, ran_ms: number } {
     const from = this.#offsets[slot] ?? 0
     const bytes = this.#lengths[slot] ?? 0
-    const text = this.#text.toString('utf8', from, from + bytes)
-    const result = this.#kinds[slot] === kinds.output ? { kind: 'output' as const, text, bytes } : JSON.parse(text) as Result // written by `put`
+    const kind = this.#kinds[slot]
+    const text = kind === kinds.ascii ? this.#readAscii(from, from + bytes) : this.#text.toString('utf8', from, from + bytes)
+    const result = kind === kinds.failed ? JSON.parse(text) as Result : { kind: 'output' as const, text, bytes } // written by `put`
     return { result, ran_ms: this.#ran[slot] ?? 0 }
+  }
+
+  /** Decodes all that is there in one call: a call for each output costs more than all else that is done with it here. */
+  #readAscii (from: number, to: number): string {
+    if (from < this.#asciiFrom || to > this.#asciiFrom + this.#ascii.length) {
+      this.#asciiFrom = from
+      this.#ascii = this.#text.toString('latin1', from, Math.max(to, this.#used[0] ?? 0))
+    }
+    return this.#ascii.slice(from - this.#asciiFrom, to - this.#asciiFrom)
   }
 }
