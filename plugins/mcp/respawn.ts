@@ -15,7 +15,8 @@ const protocolFd = 15
 /** Ends when the parent does, should it be killed. */
 const lifelineFd = 14
 const stdio = Object.assign(Array.from({ length: protocolFd + 1 }, (): 'ignore' | 'pipe' | number => 'ignore'), { 0: 0, 1: 2, 2: 2, [lifelineFd]: 'pipe', [protocolFd]: 1 })
-const mark = 'SKILLET_MCP_CHILD'
+/** A variable of no section of the settings: those are refused where they are none. */
+const mark = 'SKILLET_PROTOCOL_PROCESS'
 
 /** Whether this is the process that speaks with the client. */
 export function isProtocolProcess (): boolean {
