@@ -34,6 +34,7 @@ const bodies = fc.oneof(
   }, { requiredKeys: ['skill_name', 'tool_name', 'parameters'] }).map(value => Buffer.from(JSON.stringify(value))),
   fc.record({ text: fc.string({ unit: 'grapheme', maxLength: 20 }), times: fc.integer({ min: 1, max: 9 }), rest: fc.dictionary(fc.string(), fc.jsonValue()) })
     .map(parameters => Buffer.from(JSON.stringify({ skill_name: 'demo', tool_name: 'echo', parameters }))),
+  fc.record({ skill_name: fc.constantFrom('demo', ...inherited), tool_name: fc.constantFrom(...inherited), parameters: fc.constant({}) }).map(value => Buffer.from(JSON.stringify(value))),
   fc.tuple(fc.nat(), fc.nat(255)).map(([at, byte]) => {
     const call = Buffer.from('{"skill_name":"demo","tool_name":"echo","parameters":{"text":"hello","times":2,"rest":{"a":[1.5e3,"\\ud83d\\ude00"]}},"timeout_ms":1000}')
     call[at % call.length] = byte
