@@ -35,18 +35,19 @@ export function sharesOf (folder: string, partOf: (stack: readonly Frame[]) => s
   let spent = new Map<string, number>()
   let last = spent
   let idle_us = 0
+  const close = (): void => {
+    if (sum(spent) > sum(last) / 4) last = spent // what it does to stop is little
+    spent = new Map()
+  }
   samples.forEach((id, index) => {
     const us = timeDeltas[index + 1] ?? 0
     const part = parts.get(id) ?? ''
     if (part !== '') {
       idle_us = 0
       spent.set(part, (spent.get(part) ?? 0) + us)
-    } else if ((idle_us += us) > pause_us && spent.size > 0) {
-      if (sum(spent) > sum(last) / 4) last = spent // what it does to stop is little
-      spent = new Map()
-    }
+    } else if ((idle_us += us) > pause_us && spent.size > 0) close()
   })
-  if (sum(spent) > sum(last) / 4) last = spent
+  close()
   const whole = sum(last)
   return new Map([...last].map(([part, us]) => [part, us / whole]))
 }

@@ -40,6 +40,19 @@ class Batch {
   }
 }
 
+/** A wait that can be ended before its time. */
+class Pause {
+  readonly over: Promise<void>
+  end!: () => void
+
+  constructor (ms: number) {
+    this.over = new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.end = () => { clearTimeout(timer); resolve() }
+    })
+  }
+}
+
 /**
  * Coalesces saves into commits, one at a time. `open` gathers what is saved; a commit takes all of it at the
  * moment its transaction runs, so that it holds the newest states; what is saved meanwhile waits for the next.
@@ -52,9 +65,10 @@ export class Writer {
   #open = new Batch()
   #taken: Batch | undefined
   #running: Promise<void> | undefined
-  #wake: () => void = () => {}
-  /** Ends the gathering, where it has begun. */
-  #hurry: () => void = () => {}
+  /** Before a commit that nobody waits for. */
+  #gathering: Pause | undefined
+  /** After a commit that failed. */
+  #retrying: Pause | undefined
   #failures = 0
   #closing = false
 
@@ -81,7 +95,7 @@ export class Writer {
   async commit (): Promise<void> {
     if (this.#open.records.length === 0) return this.#taken?.promise
     this.#open.awaited = true
-    this.#hurry()
+    this.#gathering?.end()
     await this.#open.promise
   }
 
@@ -98,8 +112,8 @@ export class Writer {
   /** Commits what waits, with one more try where that failed. */
   async close (): Promise<void> {
     this.#closing = true
-    this.#hurry()
-    this.#wake()
+    this.#gathering?.end()
+    this.#retrying?.end()
     await this.#running
     const lost = new Set(this.#open.records.map(({ execution }) => execution.id)).size
     if (lost > 0) this.#log.error({ executions: lost }, 'the history could not be written; these executions are lost')
@@ -108,11 +122,11 @@ export class Writer {
   async #run (): Promise<void> {
     await undefined // whoever saves and waits for it does so in the same turn
     while (this.#open.records.length > 0) {
-      if (!this.#open.awaited && !this.#closing) await this.#gather()
+      if (!this.#open.awaited && !this.#closing) await (this.#gathering = new Pause(gather_ms)).over
       const last = this.#closing
       if (await this.#commitAll()) continue
       if (last) break
-      await this.#pause(Math.min(retryMax_ms, retryMin_ms * 2 ** (this.#failures - 1)))
+      if (!this.#closing) await (this.#retrying = new Pause(Math.min(retryMax_ms, retryMin_ms * 2 ** (this.#failures - 1)))).over
     }
     this.#running = undefined
   }
@@ -174,20 +188,5 @@ export class Writer {
     failed.reject(new Error(reason, { cause: thrown }))
     // Those who wait for what was saved meanwhile were promised the next commit.
     if (superseded !== undefined) next.promise.then(superseded.resolve, superseded.reject)
-  }
-
-  #gather (): Promise<void> {
-    return new Promise(resolve => {
-      const timer = setTimeout(resolve, gather_ms)
-      this.#hurry = () => { clearTimeout(timer); resolve() }
-    })
-  }
-
-  #pause (ms: number): Promise<void> {
-    return new Promise(resolve => {
-      const timer = setTimeout(resolve, ms)
-      this.#wake = () => { clearTimeout(timer); resolve() }
-      if (this.#closing) this.#wake()
-    })
   }
 }
