@@ -1,3 +1,5 @@
+import type { CancelSignal } from './cancel.ts'
+
 /** What a caller may do: `read` is every operation that changes nothing, `execute` every other. */
 export const SCOPES = ['read', 'execute'] as const
 export type AccessScope = typeof SCOPES[number]
@@ -12,6 +14,8 @@ export interface Access {
   readonly scopes: ReadonlySet<AccessScope>
   /** Absent where it may use all skills. */
   readonly allows?: Allows
+  /** Aborts when the key is revoked or its rights change: what lasts longer than a request ends then. Absent where neither can happen. */
+  readonly revoked?: CancelSignal
 }
 
 /** Whether a tool, or any tool of a skill, may be seen and run. Of the names alone, never of what exists. */

@@ -1,4 +1,5 @@
-import type { ParameterDescriptor, Tool } from './schemas.ts'
+import { isObject } from './json.ts'
+import type { JsonObject, ParameterDescriptor, Tool } from './schemas.ts'
 
 /** What agents are shown of skills and tools: few words each, since every one of them is paid for. */
 
@@ -18,7 +19,7 @@ export function parameterLine ({ name, type, description, required, ...keywords 
   const { default: preset, enum: allowed, minimum, maximum } = keywords
   const kind = Array.isArray(allowed) ? allowed.slice(0, 20).map(value => JSON.stringify(value)).join('|') : type
   const range = typeof minimum === 'number' || typeof maximum === 'number' ? ` (${typeof minimum === 'number' ? minimum : ''} to ${typeof maximum === 'number' ? maximum : ''})` : ''
-  return `${name} ${kind}${required ? ' required' : ''}${preset === undefined ? '' : ` = ${oneLine(JSON.stringify(preset), 80)}`}${range}: ${oneLine(description)}`
+  return `${/^[^\s"\p{C}]+$/u.test(name) ? name : JSON.stringify(name)} ${kind}${required ? ' required' : ''}${preset === undefined ? '' : ` = ${oneLine(JSON.stringify(preset), 80)}`}${range}: ${oneLine(description)}`
 }
 
 /** The parameters that an agent gives; its client fills in the others. */
@@ -28,6 +29,26 @@ export function agentParameters ({ parameters }: Pick<Tool, 'parameters'>): Para
 
 export function parameterLines (tool: Pick<Tool, 'parameters'>): string[] {
   return agentParameters(tool).map(parameterLine)
+}
+
+/** A call of a tool that can be copied: with what it requires, and a value of its kind for each. */
+export function exampleOf (skill_name: string, tool: Pick<Tool, 'name' | 'parameters'>): { skill_name: string, tool_name: string, parameters: JsonObject } {
+  const required = agentParameters(tool).filter(parameter => parameter.required)
+  return { skill_name, tool_name: tool.name, parameters: Object.fromEntries(required.map(parameter => [parameter.name, valueOf(parameter)])) }
+}
+
+/** A value that fits a schema, or nearly. */
+function valueOf (schema: JsonObject): unknown {
+  const { type, examples, example, default: preset, enum: allowed, minimum, items } = schema
+  for (const known of [examples, [example], [preset], allowed]) if (Array.isArray(known) && known[0] !== undefined) return known[0]
+  switch (type) {
+    case 'integer':
+    case 'number': return typeof minimum === 'number' ? minimum : 1
+    case 'boolean': return true
+    case 'array': return [valueOf(isObject(items) ? items : {})]
+    case 'object': return {}
+    default: return '…'
+  }
 }
 
 /** Takes items while their JSON fits in a budget of characters; the first is always taken. */

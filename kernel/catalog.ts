@@ -3,6 +3,7 @@ import type { LoadedSkills } from './contracts.ts'
 import { SkilletError } from './errors.ts'
 import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 import { didYouMean } from './nearest.ts'
+import type { Steps } from './pauses.ts'
 import type { JsonObject, QuarantinedSkill, Skill, SkillWarning } from './schemas.ts'
 import { compileCheck, type Check } from './validation.ts'
 
@@ -27,38 +28,39 @@ export class Catalog {
   /** Compiled when a tool is first called; dropped with the definition they belong to. */
   readonly #checks = new WeakMap<ToolDefinition, Check>()
 
+  /** By name. The same list until skills are replaced. */
+  get skills (): readonly SkillDefinition[] {
+    return this.#snapshot.list
+  }
+
   /**
    * Replaces everything by what the sources gave, later sources shadowing earlier ones. Running executions keep their
-   * definitions, and so does a skill that is as it was, with all that was made of it.
+   * definitions, and so does a skill that is as it was, with all that was made of it. What was there serves until the last
+   * step; the steps of two replacements must not mix.
    */
-  replace (sources: readonly LoadedSkills[]): SkillChanges {
+  * replace (sources: readonly LoadedSkills[]): Steps<SkillChanges> {
     const before = this.#snapshot
     const given = new Map<string, SkillDefinition>()
     for (const source of sources) for (const skill of source.skills) given.set(skill.name, skill)
     const changes: SkillChanges = { added: [], changed: [], removed: before.list.flatMap(({ name }) => given.has(name) ? [] : [name]) }
-    const list = [...given.values()].sort((a, b) => a.name < b.name ? -1 : 1).map(skill => {
+    const list: SkillDefinition[] = []
+    const tools = new Map<SkillDefinition, ReadonlyMap<string, ToolDefinition>>()
+    for (const skill of [...given.values()].sort((a, b) => a.name < b.name ? -1 : 1)) {
       const old = before.skills.get(skill.name)
-      if (old === skill || (old !== undefined && isDeepStrictEqual(old, skill))) return old
-      changes[old === undefined ? 'added' : 'changed'].push(skill.name)
-      return skill
-    })
+      const kept = old !== undefined && (yield* isSame(old, skill)) ? old : skill
+      if (kept !== old) changes[old === undefined ? 'added' : 'changed'].push(skill.name)
+      list.push(kept)
+      tools.set(kept, before.tools.get(kept) ?? new Map(kept.tools.map(tool => [tool.name, tool])))
+      yield
+    }
     const same = changes.added.length + changes.changed.length + changes.removed.length === 0
     this.#snapshot = {
       ...before,
-      ...(!same && {
-        list,
-        skills: new Map(list.map(skill => [skill.name, skill])),
-        tools: new Map(list.map(skill => [skill, before.tools.get(skill) ?? new Map(skill.tools.map(tool => [tool.name, tool]))]))
-      }),
+      ...(!same && { list, skills: new Map(list.map(skill => [skill.name, skill])), tools }),
       quarantined: sources.flatMap(source => source.quarantined),
       warnings: sources.flatMap(source => source.warnings ?? [])
     }
     return changes
-  }
-
-  /** By name. The same list until skills are replaced. */
-  get skills (): readonly SkillDefinition[] {
-    return this.#snapshot.list
   }
 
   get size (): number {
@@ -77,7 +79,7 @@ export class Catalog {
   skill (name: string): SkillDefinition {
     const skill = this.#snapshot.skills.get(name)
     if (skill !== undefined) return skill
-    const broken = this.#snapshot.quarantined.find(candidate => candidate.name === name)
+    const broken = this.#snapshot.quarantined.find(candidate => candidate.name === name && candidate.tool === undefined)
     const why = broken === undefined ? didYouMean(name, this.#snapshot.skills.keys()) : `: it could not be loaded: ${broken.error}`
     throw new SkilletError('SKILL_NOT_FOUND', `There is no skill "${name}"${why}`, { skill: name })
   }
@@ -88,7 +90,9 @@ export class Catalog {
     const tools = this.#snapshot.tools.get(skill)
     const tool = tools?.get(tool_name)
     if (tool !== undefined) return { skill, tool }
-    throw new SkilletError('TOOL_NOT_FOUND', `The skill "${skill_name}" has no tool "${tool_name}"${didYouMean(tool_name, tools?.keys() ?? [])}`, { skill: skill_name, tool: tool_name })
+    const broken = this.#snapshot.quarantined.find(candidate => candidate.name === skill_name && candidate.tool === tool_name)
+    const why = broken === undefined ? didYouMean(tool_name, tools?.keys() ?? []) : `: it could not be loaded: ${broken.error}`
+    throw new SkilletError('TOOL_NOT_FOUND', `The skill "${skill_name}" has no tool "${tool_name}"${why}`, { skill: skill_name, tool: tool_name })
   }
 
   /**
@@ -99,14 +103,32 @@ export class Catalog {
     let check = this.#checks.get(tool)
     if (check === undefined) this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters', { checked: true }))
     const wrong = check(parameters)
-    if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', withoutInside(tool, wrong), { skill: skill.name, tool: tool.name })
+    if (wrong === undefined) return
+    const { usage } = tool
+    const message = `${withoutInside(tool, wrong)}${usage === undefined ? '' : `; usage: ${usage}`}`
+    throw new SkilletError('INVALID_PARAMETERS', message, { skill: skill.name, tool: tool.name, ...(usage !== undefined && { usage }) })
   }
+}
+
+/** Whether two definitions of a name are the same: by the digests that their source gives, else by all that they hold. */
+function * isSame (a: SkillDefinition, b: SkillDefinition): Steps<boolean> {
+  if (a === b) return true
+  if (a.digest !== undefined && b.digest !== undefined) return a.digest === b.digest
+  if (a.tools.length !== b.tools.length || !isDeepStrictEqual({ ...a, tools: [] }, { ...b, tools: [] })) return false
+  for (const [i, tool] of a.tools.entries()) {
+    if (!isDeepStrictEqual(tool, b.tools[i])) return false
+    yield
+  }
+  return true
 }
 
 /** What is wrong with a parameter, but for what is wrong within a secret one: that names keys of the value. */
 function withoutInside ({ secrets }: ToolDefinition, wrong: string): string {
-  const [, name] = /^parameters\/([^/ ]+)(?:\/| has (?:an unknown|a) field)/.exec(wrong) ?? []
-  return name !== undefined && secrets.includes(name) ? `parameters/${name} holds something that does not fit its description` : wrong
+  const name = secrets.find(name => {
+    const at = `parameters/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` // as a JSON pointer has it
+    return wrong.startsWith(`${at}/`) || wrong.startsWith(`${at} has an unknown field`) || wrong.startsWith(`${at} has a field`)
+  })
+  return name === undefined ? wrong : `parameters/${name} holds something that does not fit its description`
 }
 
 /** A skill as users see it. */

@@ -3,10 +3,10 @@ import type { JsonObject, ParameterDescriptor } from './schemas.ts'
 
 /** Piece of an argument: a literal, or the name of a parameter whose value stands there. */
 type Piece = { literal: string } | { parameter: string }
-/** An argument, an array parameter spread to one argument each, a condition, or a group. */
+/** An argument, an array parameter spread to one argument each (`literal` before each of them), a condition, or a group. */
 type Part =
   | { kind: 'argument', pieces: Piece[] }
-  | { kind: 'spread', parameter: string }
+  | { kind: 'spread', parameter: string, literal?: string }
   | { kind: 'when', parameter: string }
   | { kind: 'group', parts: Part[] }
 
@@ -58,6 +58,7 @@ export function parseCommand (
     throw new Error('command: the first item is the program, a literal without placeholders')
   }
   if (holdsNul(spec.command) || spec.cwd?.includes('\0') === true) throw new Error('command: no argument can hold a NUL character')
+  refuseInexpressible(spec, parameters)
   const find = (name: string): ParameterDescriptor => {
     const parameter = byName.get(name)
     if (parameter === undefined) throw new Error(`placeholder {{${name}}} has no parameter of that name`)
@@ -121,6 +122,23 @@ export function parseCommand (
   return template
 }
 
+/**
+ * A name with braces, an empty one, and one that begins as a placeholder's sign does are read as something else.
+ * @throws Error where a placeholder is meant for one
+ */
+function refuseInexpressible ({ command, stdin = '', cwd = '', env = {} }: { command: CommandSpec, stdin?: string, cwd?: string, env?: Readonly<Record<string, string>> }, parameters: readonly ParameterDescriptor[]): void {
+  const names = new Set(parameters.map(({ name }) => name))
+  const odd = [...names].filter(name => name === '' || /[{}]/.test(name) || (/^(?:\?|\.\.\.)/.test(name) && !names.has(name.replace(/^(?:\?|\.\.\.)/, ''))))
+  if (odd.length === 0) return
+  const texts = [...textsOf(command), stdin, cwd, ...Object.values(env)]
+  const used = odd.find(name => texts.some(text => ['', '?', '...'].some(sign => text.includes(`{{${sign}${name}}}`))))
+  if (used !== undefined) throw new Error(`parameter "${used}" can't stand in a placeholder: its name is empty, has a brace, or begins with "?" or "..."; call it otherwise`)
+}
+
+function textsOf (spec: CommandSpec): string[] {
+  return spec.flatMap(item => typeof item === 'string' ? [item] : textsOf(item))
+}
+
 /** A default that can't be put into the command is the manifest's fault, not that of each call. @throws Error */
 function refuseDefaults (template: CommandTemplate, parameters: readonly ParameterDescriptor[]): void {
   const samples = { string: 'x', integer: 1, number: 1, boolean: true, array: [], object: {} } as const
@@ -169,7 +187,9 @@ export function expandCommand (template: CommandTemplate, parameters: JsonObject
           break
         }
         case 'spread':
-          for (const item of arrayOf(valueOf(parameters, part.parameter))) push(text(item, part.parameter), part.parameter, part.parameter)
+          for (const item of arrayOf(valueOf(parameters, part.parameter))) {
+            push(`${part.literal ?? ''}${text(item, part.parameter)}`, part.literal === undefined ? part.parameter : undefined, part.parameter)
+          }
           break
         case 'group':
           if (isWhole(part.parts, parameters)) walk(part.parts)

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { Type, type Static, type TObject } from 'typebox'
 import { ACCESS_PATTERN } from './access.ts'
 import { KeyTable } from './keys.ts'
-import type { JsonObject } from './schemas.ts'
+import { Choice, type JsonObject } from './schemas.ts'
 
 const section = <P extends TObject['properties']>(description: string, properties: P) =>
   Type.Object(properties, { description, default: {}, additionalProperties: false })
@@ -21,7 +21,7 @@ export const Config = Type.Object({
     type: 'object', default: {}, additionalProperties: { type: 'object' }, description: 'Options of further plugins, each in [plugin.<name>]'
   }),
   data_dir: Type.String({ default: '', description: 'Data directory; by default `skillet` under the user\'s data directory' }),
-  log_level: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info', description: 'Least severe log lines that are written' }),
+  log_level: Choice(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info', description: 'Least severe log lines that are written' }),
   server: section('The HTTP server', {
     host: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on' }),
     port: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535, description: 'Port to listen on; 0 picks a free one' }),
@@ -39,9 +39,10 @@ export const Config = Type.Object({
     body_timeout_ms: Type.Integer({ default: 30_000, minimum: 100, maximum: 600_000, description: 'How long a request body may take to arrive, in milliseconds' })
   }),
   storage: section('The history of executions', {
-    durability: Type.Enum(['committed', 'deferred'], { default: 'committed', description: '"committed" answers after the history is on disk; "deferred" before, and can lose the last milliseconds in a crash' }),
+    durability: Choice(['committed', 'deferred'], { default: 'committed', description: '"committed" answers after the history is on disk; "deferred" before, and can lose the last milliseconds in a crash' }),
     history_executions_max: Type.Integer({ default: 1_000_000, minimum: 1, description: 'Executions kept; the oldest are pruned' }),
-    history_days_max: Type.Integer({ default: 30, minimum: 1, maximum: 36_500, description: 'Days an execution is kept' })
+    history_days_max: Type.Integer({ default: 30, minimum: 1, maximum: 36_500, description: 'Days an execution is kept' }),
+    history_bytes_max: Type.Integer({ default: 4096 * mebibyte, minimum: 0, description: 'Bytes that the kept executions may take up; the oldest are pruned; 0: no limit' })
   }),
   execution: section('Running tools', {
     timeout_ms: Type.Integer({ default: 30_000, minimum: 1, description: 'Time limit of an execution, in milliseconds, where neither tool nor request sets one' }),
@@ -50,7 +51,7 @@ export const Config = Type.Object({
     queue_max: Type.Integer({ default: 10_000, minimum: 1, description: 'Executions that may wait; beyond it they are refused at once' }),
     processes: Type.Integer({ default: 0, minimum: 0, maximum: 1024, description: 'Native tools that run at once; 0: four per core' }),
     threads: Type.Integer({ default: 0, minimum: 0, maximum: 256, description: 'Script tools that compute at once; 0: one per core' }),
-    heap_bytes_max: Type.Integer({ default: 256 * mebibyte, minimum: 16 * mebibyte, description: 'JavaScript heap of a script thread, in bytes; a tool that needs more fails' }),
+    heap_bytes_max: Type.Integer({ default: 256 * mebibyte, minimum: 16 * mebibyte, description: 'Memory of a script thread, in bytes: JavaScript heap and buffers together; a tool that needs more fails' }),
     drain_ms: Type.Integer({ default: 10_000, minimum: 0, maximum: 600_000, description: 'How long running executions may finish at shutdown, in milliseconds' })
   }),
   search: section('Finding tools', {

@@ -4,6 +4,7 @@ import type { CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
 import type { Gateway } from './gateway.ts'
 import type { Call } from './operation.ts'
+import type { SkilletError } from './errors.ts'
 import type { Logger } from './log.ts'
 import type { Owner } from './owner.ts'
 import type { Execution, ExecutionStatus, ExecutionSummary, Isolation, JsonObject, QuarantinedSkill, SearchResult, SearchState, SkillWarning } from './schemas.ts'
@@ -21,6 +22,12 @@ import type { SkillDefinition, ToolDefinition } from './manifest.ts'
 export interface StoredExecution {
   readonly execution: Execution
   readonly owner: Owner | null
+}
+
+/** An execution without a final state, and the process that must finish it. */
+export interface UnfinishedExecution {
+  readonly id: string
+  readonly owner: Owner
 }
 
 /** Which executions a list wants; newest first. Without a filter, any offset costs the same. */
@@ -55,7 +62,8 @@ export const filteredTotalMax = 10_000
 
 /**
  * Keeps executions. Several processes may use one store at once. Each execution has a dense sequence number,
- * given when it is first committed; the newest has the highest.
+ * given when it is first committed; the newest has the highest. Past the limits of the configuration the oldest are
+ * pruned; an unfinished one is stepped over, and pruned when it ends.
  */
 export interface Storage {
   /**
@@ -75,7 +83,14 @@ export interface Storage {
   /** A page of executions, with all that was saved before this call. @throws SkilletError INVALID_PARAMETERS for a cursor it did not give */
   list (query: ExecutionQuery): Promise<ExecutionPage>
   /** Executions without a final state, of all processes. */
-  unfinished (): Promise<StoredExecution[]>
+  unfinished (): Promise<UnfinishedExecution[]>
+  /**
+   * Ends executions that nobody will finish: each only where, in the transaction that writes it, it is still unfinished
+   * and still has that owner. Committed when this resolves, in few transactions, none of which takes long.
+   * @param end makes the final record of the present one: synchronous, short, and without effect where the transaction fails
+   * @returns the ids of those it ended; the others had ended, or were pruned
+   */
+  endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]>
   /** Asks the owner of an unfinished execution, in whatever process, to cancel it. Forgotten when the execution ends. */
   requestCancel (id: string): Promise<void>
   /** Ids somebody asked to cancel and that have not ended. Synchronous and cheap: it is polled. */
@@ -142,6 +157,8 @@ export interface Search {
   /** Replaces what can be found; skills that did not change since the last call are the same objects. Resolves when that can be found by some method; better ones may follow. */
   index (skills: readonly SkillDefinition[]): Promise<void>
   search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer>
+  /** A search will come soon: starts what it would wait for. Cheap where that was started before. */
+  prepare? (): void
   /** How far it is. Synchronous and cheap; the same object until it changes. */
   state? (): SearchState
 }
@@ -239,6 +256,14 @@ export interface EndpointRoute {
   path: string
 }
 
+/** A request as an endpoint is given it. */
+export interface EndpointCall extends Call {
+  /** Whom limits of callers count: a key by its name, else an address. The same text for the same caller, and no other's. */
+  readonly caller: string
+  /** Counts a further call that the request holds against the rate limits: the first is counted already. @returns why it may not be made */
+  charge (): SkilletError | undefined
+}
+
 /**
  * What an HTTP server serves beside the operations: another protocol, over the same gateway. The server checks its
  * requests as it does all others (limits, Host, Origin, key, size) before it hands them over.
@@ -248,9 +273,9 @@ export interface Endpoint {
   /**
    * Answers a request, whose body is bounded and whose signal aborts when the client goes away. A reply of type
    * `text/event-stream` is sent as it comes, no faster than the client takes it; any other at once.
-   * @param call rights and signal of the request, for the gateway
+   * @param call rights and signal of the request, for the gateway, and who makes it
    */
-  fetch (request: Request, call: Call): Promise<Response>
+  fetch (request: Request, call: EndpointCall): Promise<Response>
   /** Ends streams that wait for nothing; those that owe an answer go on. */
   quiesce? (): void
 }

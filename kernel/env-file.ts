@@ -16,13 +16,18 @@ export interface EnvFile {
   values: Record<string, string>
 }
 
+/** The `.env` in a folder, which need not be there. */
+export function envFile (directory: string): string {
+  return join(directory, '.env')
+}
+
 /**
  * The `.env` in a folder; without values where there is none. What else is in it is for others.
  * @throws Error naming the file, and the line or what to run, when it can't be read, is no list of NAME=value, or others could
  * have written it or read the key in it
  */
 export function readEnvFile (directory: string): EnvFile {
-  const path = join(directory, '.env')
+  const path = envFile(directory)
   const { text, mode } = read(path)
   refuseBroken(path, text)
   const values = Object.fromEntries(Object.entries(parseEnv(text)).filter((entry): entry is [string, string] => wanted.test(entry[0]) && entry[1] !== undefined))

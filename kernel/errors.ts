@@ -73,5 +73,9 @@ export class SkilletError extends Error {
 
 /** The message of any thrown value, for logs and for reasons shown to the operator. */
 export function messageOf (thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown) // a message that came from elsewhere may be anything
+  } catch {
+    return 'a value was thrown that can\'t be described'
+  }
 }

@@ -24,7 +24,7 @@ const examine_ms = 5_000
  */
 export async function examine (known: Known, plugins: readonly AnyPlugin[], context: ExamineContext): Promise<Finding[]> {
   const own: Finding[] = [
-    ...known.quarantined.map(({ name, path, error }): Finding => ({ level: 'problem', about: `skill ${name}`, text: `${path}: ${error}` })),
+    ...known.quarantined.map(({ name, tool, path, error }): Finding => ({ level: 'problem', about: tool === undefined ? `skill ${name}` : `tool ${name}:${tool}`, text: `${path}: ${error}` })),
     ...known.warnings.map(({ name, path, warning }): Finding => ({ level: 'note', about: `skill ${name}`, text: `${path}: ${warning}` })),
     ...known.plugins.filter(({ state }) => state === 'degraded' || state === 'failed').map(({ name, state, reason }): Finding =>
       ({ level: 'problem', about: `plugin ${name}`, text: reason === undefined ? state : `${state}: ${reason}` }))

@@ -1,15 +1,16 @@
 import { Type, type Static } from 'typebox'
 import { SkilletError } from './errors.ts'
-import { select } from './select.ts'
+import { Choice } from './schemas.ts'
+import type { Selections } from './select.ts'
 import { patternMax } from './validation.ts'
 
 /** Which part of an output is wanted. */
 export type ExcerptWanted = Static<typeof ExcerptWanted>
 export const ExcerptWanted = Type.Object({
   max_output: Type.Integer({ minimum: 200, maximum: 1_000_000, default: 20_000, description: 'Most characters of output' }),
-  truncate: Type.Enum(['head', 'tail', 'middle'], { default: 'head', description: 'Part to keep when longer; middle: both ends' }),
-  grep: Type.Optional(Type.String({ minLength: 1, maxLength: patternMax, description: 'Keep lines that match this RE2 pattern' })),
-  jmespath: Type.Optional(Type.String({ minLength: 1, maxLength: 1_000, description: 'Query of JSON output; applied before grep' }))
+  truncate: Choice(['head', 'tail', 'middle'], { default: 'head', description: 'Part to keep when longer; middle: both ends' }),
+  grep: Type.Optional(Type.String({ maxLength: patternMax, description: 'Keep lines that match this RE2 pattern' })),
+  jmespath: Type.Optional(Type.String({ maxLength: 1_000, description: 'Query of JSON output; applied before grep' }))
 })
 
 export interface Excerpt {
@@ -22,18 +23,18 @@ export interface Excerpt {
  * Refuses what can't be applied before the tool runs: afterwards it would have run for nothing.
  * @throws SkilletError INVALID_PARAMETERS
  */
-export async function checkExcerpt ({ grep, jmespath }: Partial<ExcerptWanted>): Promise<void> {
+export async function checkExcerpt ({ grep, jmespath }: Partial<ExcerptWanted>, selections: Pick<Selections, 'select'>): Promise<void> {
   if (grep === undefined && jmespath === undefined) return
-  const checked = await select({ ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) })
+  const checked = await selections.select({ ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) })
   if ('invalid' in checked) throw new SkilletError('INVALID_PARAMETERS', checked.invalid)
 }
 
 /** Takes the part of an output that is wanted. Never rejects because of the output: what can't be applied is left out, with a note. */
-export async function excerpt (text: string, { max_output, truncate, grep, jmespath }: ExcerptWanted): Promise<Excerpt> {
+export async function excerpt (text: string, { max_output, truncate, grep, jmespath }: ExcerptWanted, selections: Pick<Selections, 'select'>): Promise<Excerpt> {
   const notes: string[] = []
   let chosen = text
   if (grep !== undefined || jmespath !== undefined) {
-    const selection = await select({ text, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) })
+    const selection = await selections.select({ text, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) })
     if (!('text' in selection)) notes.push('failure' in selection ? selection.failure : selection.invalid)
     else {
       chosen = selection.text

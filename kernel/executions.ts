@@ -1,7 +1,7 @@
 import type { Bus } from './bus.ts'
 import type { CancelSignal } from './cancel.ts'
 import type { Config } from './config.ts'
-import type { Executor, Outcome, Storage, StoredExecution, Task } from './contracts.ts'
+import type { Executor, Outcome, Storage, StoredExecution, Task, UnfinishedExecution } from './contracts.ts'
 import { ERRORS, isErrorCode, messageOf, SkilletError, type ErrorCode } from './errors.ts'
 import type { ExecutionEvent } from './execution.machine.ts'
 import { newExecutionId } from './id.ts'
@@ -9,7 +9,7 @@ import { List } from './list.ts'
 import { Live, type Ending, type GivenSecrets, type Job } from './live.ts'
 import type { Logger } from './log.ts'
 import { runtimeOf, type SkillDefinition, type ToolDefinition } from './manifest.ts'
-import { isAlive, thisProcess } from './owner.ts'
+import { isAlive, thisProcess, type Owner } from './owner.ts'
 import { createRedactor, secretMark, type Redactor } from './redact.ts'
 import type { Execution, Isolation, JsonObject } from './schemas.ts'
 import type { Secrets } from './secrets.ts'
@@ -22,6 +22,8 @@ interface Dependencies {
   storage: Storage
   executors: ReadonlyMap<string, Executor>
   secrets: Secrets
+  /** Files and folders that tools which read files for callers must refuse. */
+  private_paths: readonly string[]
   bus: Bus
   log: Logger
 }
@@ -34,6 +36,8 @@ const unseen_ms = 20
 const stragglers_ms = 3_000
 /** How long `cancel` waits for another process to end its run. */
 const cancelRemote_ms = 10_000
+/** Executions of dead processes that are closed before it is asked again whether to go on. */
+const recoverSlice = 2_048
 
 /** The configuration of a skill that has none. */
 const unset = Object.freeze({})
@@ -46,6 +50,8 @@ export class Executions {
   readonly #seen = new Map<string, Live>()
   #saver: NodeJS.Timeout | undefined
   readonly #it: Dependencies
+  /** What skills are given that are given more than their own section: the same object as long as the skill is. */
+  readonly #configs = new WeakMap<SkillDefinition, JsonObject>()
   #waiting = 0
   #stopping = false
 
@@ -88,7 +94,8 @@ export class Executions {
     let stored = await this.#find(id)
     if (stored.owner !== null && !isFinal(stored.execution.status)) {
       if (isAlive(stored.owner)) await this.#it.storage.requestCancel(id)
-      else stored = { execution: await this.#interrupt(stored.execution), owner: null }
+      else await this.#interrupt([{ id, owner: stored.owner }])
+      stored = await this.#find(id)
       for (const until = performance.now() + cancelRemote_ms; !isFinal(stored.execution.status) && !signal.aborted && performance.now() < until;) {
         await new Promise(resolve => setTimeout(resolve, cancelPoll_ms / 2))
         stored = await this.#find(id)
@@ -99,15 +106,14 @@ export class Executions {
     throw conflict(stored.execution)
   }
 
-  /** Closes the records of executions whose process died. @returns how many */
-  async recover (): Promise<number> {
-    let found = 0
-    for (const { execution, owner } of await this.#it.storage.unfinished()) {
-      if (this.#liveOf(execution.id) !== undefined || (owner !== null && isAlive(owner))) continue
-      await this.#interrupt(execution)
-      found++
+  /** Closes the records of executions whose process died, until the signal aborts. @returns how many */
+  async recover (signal: AbortSignal): Promise<number> {
+    const abandoned = (await this.#it.storage.unfinished()).filter(ofTheDead())
+    let closed = 0
+    for (let from = 0; from < abandoned.length && !signal.aborted; from += recoverSlice) {
+      closed += await this.#interrupt(abandoned.slice(from, from + recoverSlice))
     }
-    return found
+    return closed
   }
 
   /** Keeps looking for requests of other processes to cancel, until the returned function is called. */
@@ -128,10 +134,14 @@ export class Executions {
     await within(drain_ms, this.#allEnded())
     for (const live of this.#all()) this.#end(live, 'interrupt')
     await within(stragglers_ms, this.#allEnded())
-    for (const live of this.#all()) {
+    const stragglers = this.#all().filter(({ execution }) => !isFinal(execution.status)) // the others only wait for their commit
+    for (const live of stragglers) {
       this.#it.log.error({ execution_id: live.execution.id }, 'an executor did not end an aborted run')
-      await this.#interrupt(live.execution)
+      const execution = interrupted(live.execution)
+      this.#tell(execution)
+      this.#it.storage.save({ execution, owner: null })
     }
+    if (stragglers.length > 0) await this.#it.storage.commit()
   }
 
   async #allEnded (): Promise<void> {
@@ -205,14 +215,15 @@ export class Executions {
       tool: job.tool,
       parameters: job.parameters,
       timeout_ms: job.timeout_ms,
-      config: config.skills.config[job.skill.name] ?? unset,
+      config: this.#configOf(job.skill),
       ...(secrets !== undefined && { secrets: secrets.values })
     }
     try {
       const outcome: Outcome = secrets?.refusal === undefined
         ? await executor.run(task, live, live.abort)
         : { status: 'failed', output: '', output_truncated: false, error: { message: secrets.refusal, details: {} } }
-      this.#conclude(live, outcome)
+      const { output, output_truncated } = outcome
+      this.#conclude(live, outcome, live.redactor === undefined ? output : await live.redactor.output(output, output_truncated))
     } catch (error) {
       const fault = SkilletError.from(error)
       log.error({ execution_id: execution.id, error: live.clean(messageOf(fault.cause ?? fault)) }, 'an execution could not be run')
@@ -261,10 +272,10 @@ export class Executions {
     }, unseen_ms).unref()
   }
 
-  /** Closes the record by what the executor answered. */
-  #conclude (live: Live, outcome: Outcome): void {
-    const { execution, job, redactor } = live
-    execution.output = redactor === undefined ? outcome.output : redactor.output(outcome.output, outcome.output_truncated)
+  /** Closes the record by what the executor answered. @param output without secrets */
+  #conclude (live: Live, outcome: Outcome, output: string): void {
+    const { execution, job } = live
+    execution.output = output
     execution.output_truncated = outcome.output_truncated
     switch (outcome.status) {
       case 'success':
@@ -306,7 +317,14 @@ export class Executions {
 
   #record (execution: Execution, at: string): void {
     execution.transitions.push({ status: execution.status, at })
-    if (this.#it.bus.has('transition')) this.#it.bus.emit('transition', { execution_id: execution.id, skill_name: execution.skill_name, tool_name: execution.tool_name, status: execution.status, at })
+    this.#tell(execution)
+  }
+
+  /** Tells the bus of the newest transition. */
+  #tell ({ id, skill_name, tool_name, transitions }: Execution): void {
+    if (!this.#it.bus.has('transition')) return
+    const newest = transitions.at(-1)
+    if (newest !== undefined) this.#it.bus.emit('transition', { execution_id: id, skill_name, tool_name, ...newest })
   }
 
   #end (live: Live, ending: Ending): void {
@@ -315,22 +333,32 @@ export class Executions {
     live.abort.abort()
   }
 
-  /** Closes the record of an execution that no process works on any more. */
-  async #interrupt (found: Execution): Promise<Execution> {
-    const status = nextStatus(found.status, { type: 'interrupt' })
-    if (status === found.status) return found
-    const at = isoTime()
-    const execution: Execution = {
-      ...found,
-      status,
-      finished_at: at,
-      error: { code: 'INTERRUPTED', message: ERRORS.INTERRUPTED.meaning, details: { skill: found.skill_name, tool: found.tool_name, execution_id: found.id } },
-      transitions: [...found.transitions]
+  /** Closes the records of executions that no process works on any more, where that is still so. @returns how many */
+  async #interrupt (found: readonly UnfinishedExecution[]): Promise<number> {
+    const closed = new Map<string, Execution>()
+    const ids = await this.#it.storage.endUnfinished(found, execution => {
+      const final = interrupted(execution)
+      // Only what the bus needs: all that the records hold would be too much to keep.
+      closed.set(final.id, { ...final, parameters: {}, output: '' })
+      return final
+    })
+    for (const id of ids) {
+      const execution = closed.get(id)
+      if (execution !== undefined) this.#tell(execution)
     }
-    this.#record(execution, at)
-    this.#it.storage.save({ execution, owner: null })
-    await this.#it.storage.commit()
-    return execution
+    return ids.length
+  }
+
+  #configOf (skill: SkillDefinition): JsonObject {
+    const { config: { skills: { config } }, private_paths } = this.#it
+    const own = config[skill.name] ?? unset
+    if (skill.reads_files !== true && skill.config_from === undefined) return own
+    let whole = this.#configs.get(skill)
+    if (whole === undefined) {
+      whole = { ...(skill.config_from !== undefined && config[skill.config_from]), ...own, ...(skill.reads_files === true && { private_paths }) }
+      this.#configs.set(skill, whole)
+    }
+    return whole
   }
 
   /** Looked up for every run, so that a change takes effect. */
@@ -365,6 +393,30 @@ export function resultOf (execution: Execution): Execution {
 function cancelled (execution: Execution): Execution {
   if (execution.status !== 'cancelled') throw conflict(execution)
   return execution
+}
+
+/** The final record of an execution that nobody finishes. */
+function interrupted (found: Execution): Execution {
+  const status = nextStatus(found.status, { type: 'interrupt' })
+  const at = isoTime()
+  return {
+    ...found,
+    status,
+    finished_at: at,
+    error: { code: 'INTERRUPTED', message: ERRORS.INTERRUPTED.meaning, details: { skill: found.skill_name, tool: found.tool_name, execution_id: found.id } },
+    transitions: [...found.transitions, { status, at }]
+  }
+}
+
+/** Finds what belongs to processes that live no more. Each process is asked for once: that reads a file, or starts a command. */
+function ofTheDead (): (unfinished: { owner: Owner }) => boolean {
+  const known = new Map<string, boolean>()
+  return ({ owner }) => {
+    const key = `${owner.pid} ${owner.started}`
+    let lives = known.get(key)
+    if (lives === undefined) known.set(key, lives = isAlive(owner))
+    return !lives
+  }
 }
 
 function conflict ({ id, status }: Execution): SkilletError {

@@ -4,6 +4,7 @@ import { SkilletError } from './errors.ts'
 import { executionNotFound } from './executions.ts'
 import type { SkillDefinition } from './manifest.ts'
 import type { Operation, Services } from './operation.ts'
+import { atOnce } from './pauses.ts'
 
 /**
  * Narrows services to the rights of a call: once, for all operations and transports. Handlers know nothing of rights,
@@ -63,15 +64,22 @@ function narrow (services: Services, key: string, allows: Allows): Services {
 /** A name outside the rights is FORBIDDEN whether it exists or not, so that the answer tells nothing of others' skills. */
 function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows): Services['catalog'] {
   const own = new Catalog()
+  /** What the key may see of a skill; undefined where that is nothing. The same as long as the skill is, so that it need not be compared. */
+  const narrowed = new WeakMap<SkillDefinition, SkillDefinition | undefined>()
+  const narrow = (skill: SkillDefinition): SkillDefinition | undefined => {
+    if (!narrowed.has(skill)) {
+      const tools = skill.tools.filter(tool => allows(skill.name, tool.name))
+      const { digest: _of, ...rest } = skill
+      narrowed.set(skill, tools.length === 0 ? undefined : { ...rest, tools })
+    }
+    return narrowed.get(skill)
+  }
   let of: readonly SkillDefinition[] | undefined
   const present = (): Catalog => {
     const { skills } = whole
     if (skills === of) return own
     of = skills // another list only after a reload
-    own.replace([{
-      skills: skills.map(skill => ({ ...skill, tools: skill.tools.filter(tool => allows(skill.name, tool.name)) })).filter(({ tools }) => tools.length > 0),
-      quarantined: []
-    }])
+    atOnce(own.replace([{ skills: skills.flatMap(skill => narrow(skill) ?? []), quarantined: [] }]))
     return own
   }
   return {

@@ -3,6 +3,7 @@ import type { Bus } from './bus.ts'
 import type { Executor, Storage } from './contracts.ts'
 import { SkilletError } from './errors.ts'
 import { Gate } from './gate.ts'
+import { isObject } from './json.ts'
 import { thisProcess } from './owner.ts'
 import type { Call, Callable, Operation, Services } from './operation.ts'
 import { operations } from './operations/index.ts'
@@ -19,7 +20,7 @@ export interface Gateway {
   readonly version: Version
   readonly bus: Bus
   /**
-   * Validates the input, checks the rights of the call, and runs the operation, or what it is to agents. Takes the input over: defaults are filled into it.
+   * Validates the input, checks the rights of the call, and runs the operation, or what it is to agents, whose input is put right first. Takes the input over: defaults are filled into it.
    * @throws SkilletError, always
    */
   invoke<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Promise<Static<O>>
@@ -44,14 +45,16 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
   const ready = cached(async () => {
     // A role that nobody holds for long: whoever asks takes it over.
     const written = services.storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
-    const answers = executors.map(executor => executor.probe?.())
+    // A probe that throws at once must not leave the others' rejections to nobody.
+    const answers = executors.map(async executor => { await executor.probe?.() })
     if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) throw new Error(`no answer within ${probe_ms.timeout} ms`)
   })
   const answer: Gateway['answer'] = (operation, input, call) => {
     const allowed = gate.enter(operation, call.access)
-    const wrong = checkOf(operation.input)(input)
+    const given = operation.correct !== undefined && isObject(input) ? operation.correct(allowed, input) : input
+    const wrong = checkOf(operation.input)(given)
     if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
-    return operation.handler(allowed, input as Parameters<typeof operation.handler>[1], call) // the check above is what makes it so
+    return operation.handler(allowed, given as Parameters<typeof operation.handler>[1], call) // the check above is what makes it so
   }
   return {
     operations,

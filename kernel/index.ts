@@ -7,11 +7,13 @@ export { coerceText } from './coerce.ts'
 export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
 export { completeConfig, configFile, configHome, dataHome, explainConfig, fromHome, loadConfig, settings, type ConfigSources, type ExplainedConfig, type Origin, type Setting } from './config-load.ts'
 export {
-  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type Endpoint, type EndpointContext, type EndpointRoute, type ExamineContext, type ExecutionPage, type ExecutionQuery,
+  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type Endpoint, type EndpointCall, type EndpointContext, type EndpointRoute, type ExamineContext, type ExecutionPage, type ExecutionQuery,
   type Executor, type Finding, type LoadedSkills, type Outcome, type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions,
   type SkillSource, type Slot, type Slots, type Storage,
-  type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext
+  type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext, type UnfinishedExecution
 } from './contracts.ts'
+export { findDirectoryFaults, historyFileName, secureDataDirectory } from './data-directory.ts'
+export { letThreadsEnd } from './end-threads.ts'
 export { readEnvFile } from './env-file.ts'
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './errors.ts'
 export { changeFile, hasCode, isAbsent, replaceFile } from './file.ts'
@@ -21,11 +23,14 @@ export { accessOf, defaultKeyName, hashKey, KEY_NAME, KeySettings, newKey, parse
 export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
 export { List, type Listed } from './list.ts'
 export { silentLogger, type Logger } from './log.ts'
-export { ManifestFile, PARAMETER_NAME, Permissions, ScriptFile, type SkillDefinition, type ToolDefinition } from './manifest.ts'
+export {
+  ManifestFile, ManifestFrame, ManifestTool, PARAMETER_NAME, Permissions, runtimeOf, ScriptFile, ScriptFrame, ScriptTools, toolsMax, type ScriptNeeds, type SkillDefinition, type ToolDefinition
+} from './manifest.ts'
 export { decodeCursor, encodeCursor } from './cursor.ts'
+export { withoutNulls } from './near-misses.ts'
 export { didYouMean, nearest } from './nearest.ts'
 export type { AgentTool, Call, Callable, ClientInput, Operation, Services } from './operation.ts'
-export { agentParameters, parameterLines } from './agent.ts'
+export { agentParameters, exampleOf, parameterLines } from './agent.ts'
 export { cut } from './excerpt.ts'
 export { cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile, searchSkills, version } from './operations/index.ts'
 export { outputUri } from './operations/execute.ts'
@@ -33,7 +38,10 @@ export { isAlive, thisProcess, type Owner } from './owner.ts'
 export { outputOf } from './output.ts'
 export { compileInputSchema } from './parameters.ts'
 export { howToInstall, packagesOf, type SystemPackages } from './packages.ts'
+export { pendingLimits, recordBytes, refuseTooManyPending } from './pending.ts'
+export { pythonPackageOf } from './python-packages.ts'
 export { definePlugin } from './plugin.ts'
+export { pauses } from './pauses.ts'
 export { loadPlugins } from './plugin-load.ts'
 export { pluginOptions } from './plugin-options.ts'
 export * as schemas from './schemas.ts'

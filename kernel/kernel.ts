@@ -1,8 +1,10 @@
-import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Bus } from './bus.ts'
 import { Catalog } from './catalog.ts'
 import type { Config } from './config.ts'
 import type { AnyPlugin, Endpoint, Executor, Finding, Search, SkillSource, Slot, Slots, Storage, Transport } from './contracts.ts'
+import { secureDataDirectory } from './data-directory.ts'
+import { envFile } from './env-file.ts'
 import { messageOf } from './errors.ts'
 import { examine, isolationNote } from './examine.ts'
 import { Executions } from './executions.ts'
@@ -11,9 +13,11 @@ import { createGateway, type Gateway } from './gateway.ts'
 import type { Logger } from './log.ts'
 import { runtimeOf, type SkillDefinition } from './manifest.ts'
 import { isAlive, thisProcess } from './owner.ts'
+import { Recovery } from './recovery.ts'
 import type { PluginStatus } from './schemas.ts'
 import { Scope } from './scope.ts'
 import { noSecrets, type Secrets } from './secrets.ts'
+import { Selections } from './select.ts'
 import { Supervisor } from './supervisor.ts'
 import { secondsSince } from './time.ts'
 import type { Version } from './version.ts'
@@ -30,8 +34,12 @@ export interface KernelOptions {
   data_dir: string
   /** Where the configuration stands, or would; for plugins that follow its changes. */
   config_file?: string
+  /** Further files and folders of Skillet's own that no tool should read, absolute; `data_dir`, `config_file` and the `.env` beside that are known. */
+  private_paths?: readonly string[]
   /** A role that one process at a time may have on the data directory, such as `serve`. */
   role?: string
+  /** Searches will come soon, so the search gets ready at the start and not at the first of them. Default false. */
+  prepareSearch?: boolean
   /** The one skill that is asked for, by a command that runs a tool and ends: others need not be loaded. */
   only?: string
 }
@@ -49,16 +57,13 @@ export interface Kernel {
   stop (): Promise<void>
 }
 
-/** How often a long-lived process looks for executions whose process died. */
-const recover_ms = 5_000
-
 /**
  * Boots in two waves: the providers, then, when all services are there, endpoints and transports; so nothing listens before
  * it can answer. When a required plugin can't start, everything is undone.
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
  */
-export async function createKernel ({ config, plugins, secrets = noSecrets, log, version, data_dir, config_file, role, only }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
+export async function createKernel ({ config, plugins, secrets = noSecrets, log, version, data_dir, config_file, private_paths = [], role, only, prepareSearch = false }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
   const scope = new Scope()
   const bus = new Bus(log)
   const began_ms = performance.now()
@@ -69,7 +74,7 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
   const base = { config, log, data_dir, ...(config_file !== undefined && { config_file }) }
   try {
     refuseDuplicates(plugins)
-    await mkdir(data_dir, { recursive: true, mode: 0o700 })
+    secureDataDirectory(data_dir, log)
 
     const provided: Provided = { storage: [], search: [], executor: [], skills: [], endpoint: [], transport: [] }
     const start = async (...slots: Slot[]): Promise<void> => {
@@ -97,22 +102,24 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
     if (only === undefined) await feed.load(signal)
     await feed.index(search)
+    if (prepareSearch) search.prepare?.()
     if (plugins.some(({ slot }) => slot === 'transport')) {
       feed.follow()
       scope.defer(() => feed.close())
     }
 
     const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
-    const executions = new Executions({ config, storage, executors, secrets, bus, log })
+    const executions = new Executions({ config, storage, executors, secrets, private_paths: ownPaths({ data_dir, config_file, private_paths }), bus, log })
     log.info({}, isolationNote)
-    const interrupted = await executions.recover()
-    if (interrupted > 0) log.warn({ interrupted }, 'executions of a process that died were closed as interrupted')
+    const recovery = new Recovery(executions, log)
+    scope.defer(() => recovery.close())
+    await recovery.start()
     scope.defer(executions.watchCancelRequests())
-    const sweep = setInterval(() => { executions.recover().catch((error: unknown) => { log.warn({ error: messageOf(error) }, 'the history could not be swept') }) }, recover_ms).unref()
-    scope.defer(() => { clearInterval(sweep) })
 
+    const selections = new Selections()
+    scope.defer(() => selections.close())
     const services = Object.freeze({
-      config, version: Object.freeze({ ...version }), catalog, executions, storage, search,
+      config, version: Object.freeze({ ...version }), catalog, executions, storage, search, selections,
       plugins: plugin_states,
       uptime_seconds: secondsSince(began_ms)
     })
@@ -150,6 +157,12 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     await scope.close().catch((failure: unknown) => { log.error({ error: messageOf(failure) }, 'the start could not be undone') })
     throw error
   }
+}
+
+/** What no tool reads: the kernel's own files, and the memory and environment of processes. */
+function ownPaths ({ data_dir, config_file, private_paths }: { data_dir: string, config_file: string | undefined, private_paths: readonly string[] }): string[] {
+  const beside = config_file === undefined ? [] : [config_file, envFile(dirname(config_file))]
+  return [data_dir, ...beside, ...private_paths, ...(process.platform === 'linux' ? ['/proc'] : [])]
 }
 
 /** Claims a role on the data directory, or tells others of the note. @returns what gives it back */

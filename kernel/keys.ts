@@ -4,6 +4,7 @@ import { parse } from 'smol-toml'
 import { Type, type Static } from 'typebox'
 import { isAbsent } from './file.ts'
 import { isObject } from './json.ts'
+import { Choice } from './schemas.ts'
 import { ACCESS_PATTERN, compileAllows, SCOPES, type Access } from './access.ts'
 import { compileCheck } from './validation.ts'
 
@@ -17,7 +18,7 @@ const limit = (per: string) => Type.Optional(Type.Integer({ minimum: 0, descript
 export type KeySettings = Static<typeof KeySettings>
 export const KeySettings = Type.Object({
   hash: Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'SHA-256 of the key' }),
-  scopes: Type.Array(Type.Enum(SCOPES), { default: [...SCOPES], description: 'What it may do' }),
+  scopes: Type.Array(Choice(SCOPES), { default: [...SCOPES], description: 'What it may do' }),
   skills: Type.Array(Type.String({ pattern: ACCESS_PATTERN.source }), { default: [], maxItems: 1000, description: 'Skills it may use; all when empty' }),
   rate_limit_per_minute: limit('minute'),
   rate_limit_per_hour: limit('hour'),

@@ -7,6 +7,7 @@ import type { Search, Storage } from './contracts.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Executions } from './executions.ts'
 import type { JsonObject, PluginStatus, TRANSPORTS } from './schemas.ts'
+import type { Selections } from './select.ts'
 import type { Terms } from './terms.ts'
 import type { Version } from './version.ts'
 
@@ -36,6 +37,8 @@ export interface Services {
   executions: Pick<Executions, 'run' | 'cancel'>
   storage: Pick<Storage, 'get' | 'list'>
   search: Pick<Search, 'search' | 'state'>
+  /** Applies expressions of agents to what a tool put out. */
+  selections: Pick<Selections, 'select'>
   /** The same list until one of them changes. */
   plugins (): readonly PluginStatus[]
   uptime_seconds (): number
@@ -50,6 +53,8 @@ export interface Callable<I extends TObject = TObject, O extends TObject = TObje
   readonly description: string
   readonly input: I
   readonly output: O
+  /** Puts right what callers write nearly, before the input is checked. Absent where callers are taken at their word. @throws SkilletError */
+  correct? (services: Services, given: JsonObject): JsonObject
   handler (services: Services, input: Static<I>, call: Call): Static<O> | Promise<Static<O>>
 }
 
@@ -72,6 +77,8 @@ export interface Operation<I extends TObject = TObject, O extends TObject = TObj
 /** An operation as an agent's tool: with words for a model, and an answer that a model can afford. */
 export interface AgentTool<I extends TObject = TObject, O extends TObject = TObject> extends Callable<I, O> {
   readonly title: string
+  /** A call that works, for errors to show. */
+  readonly example: JsonObject
 }
 
 /** Declares an operation for agents; its handler is typed by its schemas. */

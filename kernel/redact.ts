@@ -1,4 +1,6 @@
+import { needleMin, Needles, type Cut } from './needles.ts'
 import { splitTruncationNote } from './output.ts'
+import { atOnce, inTurns, type Steps } from './pauses.ts'
 import type { JsonObject } from './schemas.ts'
 
 /** What a secret is replaced by wherever it would be kept or sent. */
@@ -8,18 +10,15 @@ export const secretMark = '[secret]'
  * The shortest value, in characters, that is looked for in free text: shorter ones occur there by chance. Also the
  * shortest piece of a longer one that is looked for where a text was cut.
  */
-export const secretLengthMin = 4
+export const secretLengthMin = needleMin
 /** A line of a secret of several lines, and what of base64 does not depend on what stands around it, are looked for from this length on. */
 const partLengthMin = 8
-
-/** Which ends of a text may have been cut, so that a piece of a secret stands there. */
-export type Cut = 'start' | 'end' | 'both' | 'none'
 
 /** Replaces secrets. Time and memory are linear in the length of the text, whatever text and secrets are. */
 export interface Redactor {
   text (text: string, cut?: Cut): string
-  /** An output, which a note ends where it was truncated. */
-  output (text: string, truncated: boolean): string
+  /** An output, which a note ends where it was truncated. It may be long: the event loop turns meanwhile. */
+  output (text: string, truncated: boolean): Promise<string>
   /** The message and the details of a failure: `stderr` in them is the end of a stream, and messages quote it. */
   failure (message: string, details: JsonObject): { message: string, details: JsonObject }
   /** All strings of plain data, and its keys. */
@@ -28,12 +27,12 @@ export interface Redactor {
 
 /** A redactor for these values; undefined when there is none to look for, so that it costs nothing. */
 export function createRedactor (values: readonly unknown[]): Redactor | undefined {
-  const needles = [...new Set(values.flatMap(leaves).flatMap(spellings))].sort((a, b) => b.length - a.length)
-  return needles.length === 0 ? undefined : redactorOf(needles)
+  const needles = new Set(values.flatMap(leaves).flatMap(spellings))
+  return needles.size === 0 ? undefined : redactorOf(new Needles([...needles]))
 }
 
-function redactorOf (needles: readonly string[]): Redactor {
-  const text = (text: string, cut: Cut = 'none'): string => replace(text, needles, cut)
+function redactorOf (needles: Needles): Redactor {
+  const text = (text: string, cut: Cut = 'none'): string => atOnce(redacted(text, needles, cut))
   const bounded = (message: string): string => message.endsWith('…') ? `${text(message.slice(0, -1), 'end')}…` : text(message)
   const walk = (value: unknown, key?: string): unknown => {
     if (typeof value === 'string') return key === 'stderr' ? text(value, 'start') : bounded(value)
@@ -44,15 +43,15 @@ function redactorOf (needles: readonly string[]): Redactor {
   const data = (value: JsonObject): JsonObject => walk(value) as JsonObject // an object stays one
   return {
     text: (value, cut) => cut === undefined ? bounded(value) : text(value, cut),
-    output (value, truncated) {
-      if (!truncated) return text(value)
+    async output (value, truncated) {
+      if (!truncated) return await inTurns(redacted(value, needles, 'none'))
       const { kept, note } = splitTruncationNote(value)
-      return text(kept, 'end') + note
+      return await inTurns(redacted(kept, needles, 'end')) + note
     },
     failure (message, details) {
       const { stderr } = details
       // The piece at the start of what was kept may be quoted in the middle of the message.
-      const piece = typeof stderr === 'string' ? stderr.slice(0, pieceAtStart(stderr, needles)) : ''
+      const piece = typeof stderr === 'string' ? stderr.slice(0, needles.pieceAtStart(stderr)) : ''
       return { message: bounded(piece === '' ? message : message.replaceAll(piece, secretMark)), details: data(details) }
     },
     data
@@ -103,98 +102,24 @@ function base64s (bytes: Buffer): string[] {
   return [...whole, ...within].flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
 }
 
-/** From here to there, in characters. */
-type Span = [from: number, to: number]
+/** How many spans are replaced in one step. */
+const stepSpans = 4_096
 
-function replace (text: string, needles: readonly string[], cut: Cut): string {
-  const spans: Span[] = needles.flatMap(needle => occurrences(text, needle))
-  if (cut === 'start' || cut === 'both') {
-    const end = pieceAtStart(text, needles)
-    if (end > 0) spans.push([0, end])
-  }
-  if (cut === 'end' || cut === 'both') {
-    const length = Math.max(0, ...needles.map(needle => overlap(needle, text)))
-    if (length >= secretLengthMin) spans.push([text.length - length, text.length])
-  }
+/** A text with each needle in it, and each piece of one at its cut ends, replaced by the mark. */
+function * redacted (text: string, needles: Needles, cut: Cut): Steps<string> {
+  const spans = yield* needles.find(text, cut)
   if (spans.length === 0) return text
-  spans.sort((a, b) => a[0] - b[0])
-  let redacted = ''
+  const parts: string[] = []
+  let part = ''
   let at = 0
-  for (let i = 0; i < spans.length;) {
-    const [from] = spans[i] ?? [0]
-    let to = from
-    // What overlaps is one secret: the rest of the second would tell of it.
-    for (; i < spans.length; i++) {
-      const [nextFrom, nextTo] = spans[i] ?? [0, 0]
-      if (nextFrom > to || (nextFrom === to && to > from)) break
-      to = Math.max(to, nextTo)
-    }
-    redacted += text.slice(at, from) + secretMark
-    at = to
+  for (let i = 0; i < spans.length; i += 2) {
+    part += text.slice(at, spans[i]) + secretMark
+    at = spans[i + 1] ?? at
+    if (i % stepSpans !== 0) continue
+    parts.push(part)
+    part = ''
+    yield
   }
-  return redacted + text.slice(at)
-}
-
-/** How many characters at the start of a text are the end of a secret. */
-function pieceAtStart (text: string, needles: readonly string[]): number {
-  const length = Math.max(0, ...needles.map(needle => {
-    const start = text.slice(0, needle.length - 1)
-    return start.includes(needle.slice(-secretLengthMin)) ? overlap(reverse(needle), reverse(start)) : 0
-  }))
-  return length >= secretLengthMin ? length : 0
-}
-
-/** Characters of a needle that `indexOf` looks for before every character is looked at. */
-const probeLength = 16
-
-/** Where a needle stands in a text. After Knuth, Morris and Pratt: the system's own search takes the square of the length for some texts. */
-function occurrences (text: string, needle: string): Span[] {
-  const spans: Span[] = []
-  const first = text.indexOf(needle.slice(0, probeLength))
-  if (first === -1) return spans
-  const borders = bordersOf(needle)
-  let matched = 0
-  for (let i = first; i < text.length; i++) {
-    while (matched > 0 && text.charCodeAt(i) !== needle.charCodeAt(matched)) matched = borders[matched - 1] ?? 0
-    if (text.charCodeAt(i) === needle.charCodeAt(matched)) matched++
-    if (matched < needle.length) continue
-    const from = i + 1 - needle.length
-    const last = spans.at(-1)
-    if (last !== undefined && last[1] > from) last[1] = i + 1
-    else spans.push([from, i + 1])
-    matched = borders[matched - 1] ?? 0
-  }
-  return spans
-}
-
-/** The length of the longest beginning of a needle, short of the whole, that ends a text; 0 where that is too short to count. */
-function overlap (needle: string, text: string): number {
-  const end = text.slice(-(needle.length - 1))
-  const first = end.indexOf(needle.slice(0, secretLengthMin))
-  if (first === -1) return 0
-  const borders = bordersOf(needle)
-  let matched = 0
-  for (let i = first; i < end.length; i++) {
-    while (matched > 0 && end.charCodeAt(i) !== needle.charCodeAt(matched)) matched = borders[matched - 1] ?? 0
-    if (end.charCodeAt(i) === needle.charCodeAt(matched)) matched++
-  }
-  return matched
-}
-
-/** For each beginning of a needle, how long its longest border is: a shorter beginning that also ends it. */
-function bordersOf (needle: string): Uint32Array {
-  const borders = new Uint32Array(needle.length)
-  for (let i = 1, matched = 0; i < needle.length; i++) {
-    while (matched > 0 && needle.charCodeAt(i) !== needle.charCodeAt(matched)) matched = borders[matched - 1] ?? 0
-    if (needle.charCodeAt(i) === needle.charCodeAt(matched)) matched++
-    borders[i] = matched
-  }
-  return borders
-}
-
-/** By code units: both sides are reversed alike. */
-function reverse (text: string): string {
-  let reversed = ''
-  for (let i = text.length - 1; i >= 0; i--) reversed += text.charAt(i)
-  return reversed
+  parts.push(part, text.slice(at))
+  return parts.join('')
 }

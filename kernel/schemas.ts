@@ -1,8 +1,13 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static, type TSchemaOptions } from 'typebox'
 
 /** A JSON object whose keys are not known beforehand. */
 export type JsonObject = Record<string, unknown>
 export const JsonObject = Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true })
+
+/** One of a few texts. The type is said beside them: models' and programs' readers of schemas want it. */
+export function Choice<const Values extends readonly string[]> (values: Values, options: TSchemaOptions = {}) {
+  return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], ...options })
+}
 
 /** Skill names: what a manifest may declare. Requests may ask for any string, and are told it does not exist. */
 export const SKILL_NAME = /^[a-z0-9-]{1,64}$/
@@ -19,10 +24,10 @@ export const PARAMETER_TYPES = ['string', 'integer', 'number', 'boolean', 'array
 
 const parameterFields = Type.Object({
   name: Type.String({ description: 'Name of the parameter' }),
-  type: Type.Enum(PARAMETER_TYPES, { description: 'JSON type of the value' }),
+  type: Choice(PARAMETER_TYPES, { title: 'ParameterType', description: 'JSON type of the value' }),
   description: Type.String({ description: 'What the parameter means' }),
   required: Type.Boolean({ description: 'Whether a call must give it' })
-}, { $id: 'Parameter', additionalProperties: true, description: 'A parameter of a tool; any JSON Schema keyword may stand in it' })
+}, { title: 'Parameter', additionalProperties: true, description: 'A parameter of a tool; any JSON Schema keyword may stand in it' })
 
 /** What an agent's client can fill in of a call, beside the agent's parameters. */
 export const FROM_CLIENT = ['answers', 'state', 'capabilities'] as const
@@ -38,7 +43,7 @@ export const Tool = Type.Object({
   parameters: Type.Array(ParameterDescriptor, { description: 'Parameter descriptors, in the order of the manifest' }),
   input_schema: Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true, description: 'JSON Schema (2020-12) of the `parameters` object of a call' }),
   timeout_ms: Type.Optional(Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds, where it sets its own' }))
-}, { $id: 'Tool', description: 'A tool of a skill' })
+}, { title: 'Tool', description: 'A tool of a skill' })
 
 export type Skill = Static<typeof Skill>
 export const Skill = Type.Object({
@@ -47,11 +52,11 @@ export const Skill = Type.Object({
   version: Type.Optional(Type.String({ description: 'Version of the skill, where it states one' })),
   runtime: Type.String({ description: 'How its tools run: native (commands), script (JavaScript and TypeScript) or agent (an Agent Skills folder: files to read, scripts to run)' }),
   tools: Type.Array(Tool)
-}, { $id: 'Skill', description: 'A named bundle of tools' })
+}, { title: 'Skill', description: 'A named bundle of tools' })
 
 export const EXECUTION_STATUSES = ['queued', 'running', 'success', 'failed', 'timeout', 'cancelled', 'interrupted'] as const
 export type ExecutionStatus = typeof EXECUTION_STATUSES[number]
-export const ExecutionStatus = Type.Enum(EXECUTION_STATUSES, { description: 'State of the execution' })
+export const ExecutionStatus = Choice(EXECUTION_STATUSES, { title: 'ExecutionStatus', description: 'State of the execution' })
 
 export const ISOLATIONS = ['none', 'thread', 'process', 'sandbox'] as const
 /** Where a run really took place. */
@@ -62,6 +67,9 @@ export const TRANSPORTS = ['http', 'mcp', 'cli'] as const
 /** ISO 8601, UTC, milliseconds. */
 const Timestamp = (description: string) => Type.String({ format: 'date-time', description })
 const ExecutionId = Type.String({ description: 'Execution identifier (UUIDv7)' })
+
+/** A state that an execution entered, and when. */
+const Transition = Type.Object({ status: ExecutionStatus, at: Timestamp('When the state was entered') }, { title: 'Transition', description: 'A state that an execution entered' })
 
 const summary = {
   id: ExecutionId,
@@ -74,14 +82,14 @@ const summary = {
 
 /** An execution as a list shows it. */
 export type ExecutionSummary = Static<typeof ExecutionSummary>
-export const ExecutionSummary = Type.Object(summary, { $id: 'ExecutionSummary', description: 'An execution as a list shows it' })
+export const ExecutionSummary = Type.Object(summary, { title: 'ExecutionSummary', description: 'An execution as a list shows it' })
 
 export type ExecutionError = Static<typeof ExecutionError>
 export const ExecutionError = Type.Object({
   code: Type.String({ description: 'Error code' }),
   message: Type.String(),
   details: JsonObject
-}, { $id: 'ExecutionError', description: 'Why an execution did not succeed' })
+}, { title: 'ExecutionError', description: 'Why an execution did not succeed' })
 
 /** The whole record of an execution. */
 export type Execution = Static<typeof Execution>
@@ -94,11 +102,11 @@ export const Execution = Type.Object({
   output: Type.String({ description: 'Output of the tool' }),
   output_truncated: Type.Boolean({ description: 'Whether the output was cut at `execution.output_bytes_max`' }),
   error: Type.Union([ExecutionError, Type.Null()]),
-  transitions: Type.Array(Type.Object({ status: ExecutionStatus, at: Timestamp('When the state was entered') })),
-  transport: Type.Enum(TRANSPORTS, { description: 'The door the call came in by' }),
+  transitions: Type.Array(Transition),
+  transport: Choice(TRANSPORTS, { title: 'Transport', description: 'The door the call came in by' }),
   key: Type.Union([Type.String(), Type.Null()], { description: 'Name of the API key it was called with; null without one' }),
-  isolation: Type.Union([Type.Enum(ISOLATIONS), Type.Null()], { description: 'What isolation the run was really given; null before it began' })
-}, { $id: 'Execution', description: 'The record of an execution' })
+  isolation: Type.Union([Choice(ISOLATIONS, { title: 'Isolation', description: 'Where a run takes place' }), Type.Null()], { description: 'What isolation the run was really given; null before it began' })
+}, { title: 'Execution', description: 'The record of an execution' })
 
 /** What a caller of `execute` gets. */
 export type ExecuteResult = Static<typeof ExecuteResult>
@@ -107,7 +115,7 @@ export const ExecuteResult = Type.Object({
   status: ExecutionStatus,
   output: Type.String({ description: 'Output of the tool; a string even when it holds serialized JSON' }),
   duration_ms: Type.Integer({ minimum: 0, description: 'Running time in milliseconds' })
-}, { $id: 'ExecuteResult', description: 'Result of an execution' })
+}, { title: 'ExecuteResult', description: 'Result of an execution' })
 
 export type SearchResult = Static<typeof SearchResult>
 export const SearchResult = Type.Object({
@@ -115,7 +123,7 @@ export const SearchResult = Type.Object({
   tool_name: Type.String(),
   description: Type.String(),
   score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance; higher is better' })
-}, { $id: 'SearchResult', description: 'A tool that fits a query' })
+}, { title: 'SearchResult', description: 'A tool that fits a query' })
 
 /** The states a supervised plugin shows. */
 export const PLUGIN_STATES = ['starting', 'ready', 'degraded', 'stopping', 'stopped', 'failed'] as const
@@ -124,27 +132,28 @@ export type PluginState = typeof PLUGIN_STATES[number]
 export type PluginStatus = Static<typeof PluginStatus>
 export const PluginStatus = Type.Object({
   name: Type.String(),
-  state: Type.Enum(PLUGIN_STATES),
+  state: Choice(PLUGIN_STATES, { title: 'PluginState', description: 'State of a plugin' }),
   reason: Type.Optional(Type.String({ description: 'Why it is not well' }))
-}, { $id: 'PluginStatus', description: 'State of a plugin' })
+}, { title: 'PluginStatus', description: 'State of a plugin' })
 
 /** How far a search is. */
 export type SearchState = Static<typeof SearchState>
 export const SearchState = Type.Object({
   mode: Type.String({ description: 'The method that serves now, as in the answers' }),
-  model: Type.Enum(['none', 'idle', 'loading', 'indexing', 'ready', 'failed'], { description: 'What the model that compares meanings does: there is none, it waits for the first search, it is loaded, it embeds tools, it serves, it can\'t serve' }),
+  model: Choice(['none', 'idle', 'loading', 'indexing', 'ready', 'failed'], { title: 'ModelState', description: 'What the model that compares meanings does: there is none, it waits for the first search, it is loaded, it embeds tools, it serves, it can\'t serve' }),
   indexed: Type.Integer({ minimum: 0, description: 'Tools that are embedded' }),
   total: Type.Integer({ minimum: 0, description: 'Tools that can be found' })
-}, { $id: 'SearchState', description: 'How far the search is' })
+}, { title: 'SearchState', description: 'How far the search is' })
 
-/** A skill that could not be loaded. All others serve. */
+/** A skill that could not be loaded, or one tool of a skill whose others serve. All others serve. */
 export type QuarantinedSkill = Static<typeof QuarantinedSkill>
 export const QuarantinedSkill = Type.Object({
   name: Type.String({ description: 'Name of the skill folder' }),
+  tool: Type.Optional(Type.String({ description: 'Name of the tool, where the others of its skill serve' })),
   path: Type.String({ description: 'The file or folder at fault' }),
   error: Type.String({ description: 'What is wrong with it' }),
   serving: Type.Optional(Type.Boolean({ description: 'Whether the last version without a fault goes on serving' }))
-}, { $id: 'QuarantinedSkill', description: 'A skill that could not be loaded' })
+}, { title: 'QuarantinedSkill', description: 'A skill, or a tool of one, that could not be loaded' })
 
 /** Something odd about a skill that serves all the same. */
 export type SkillWarning = Static<typeof SkillWarning>
@@ -152,4 +161,4 @@ export const SkillWarning = Type.Object({
   name: Type.String({ description: 'Name of the skill' }),
   path: Type.String({ description: 'The file or folder it is about' }),
   warning: Type.String({ description: 'What is odd about it' })
-}, { $id: 'SkillWarning', description: 'Something odd about a skill that serves all the same' })
+}, { title: 'SkillWarning', description: 'Something odd about a skill that serves all the same' })

@@ -7,28 +7,38 @@ export type Disposer = () => void | Promise<void>
  */
 export class Scope {
   readonly #disposers: Disposer[] = []
-  #closing: Promise<void> | undefined
+  readonly #failures: unknown[] = []
+  readonly #reportLate: (error: unknown) => void
+  /** Never rejects. */
+  #undoing: Promise<void> | undefined
+
+  /** @param reportLate called with what a disposer threw that was registered after `close`: nobody may be left who waits for that */
+  constructor (reportLate: (error: unknown) => void = () => {}) {
+    this.#reportLate = reportLate
+  }
 
   /** Registers the undo of what was just acquired. On a closed scope it is undone at once. */
   defer (disposer: Disposer): void {
-    if (this.#closing === undefined) this.#disposers.push(disposer)
-    else this.#closing = this.#closing.finally(disposer)
+    if (this.#undoing === undefined) this.#disposers.push(disposer)
+    else this.#undoing = this.#undoing.then(() => this.#undo(disposer, this.#reportLate))
   }
 
-  /** Undoes everything; later calls wait for the first. Rejects with an AggregateError of what failed. */
-  close (): Promise<void> {
-    return this.#closing ??= this.#run()
+  /** Undoes everything; later calls wait for the first, and for what was registered since. Rejects with an AggregateError of what failed. */
+  async close (): Promise<void> {
+    await (this.#undoing ??= this.#undoAll())
+    if (this.#failures.length > 0) throw new AggregateError([...this.#failures], `${this.#failures.length} resources could not be released`)
   }
 
-  async #run (): Promise<void> {
-    const failures: unknown[] = []
-    for (let disposer = this.#disposers.pop(); disposer !== undefined; disposer = this.#disposers.pop()) {
-      try {
-        await disposer()
-      } catch (error) {
-        failures.push(error)
-      }
+  async #undoAll (): Promise<void> {
+    for (let disposer = this.#disposers.pop(); disposer !== undefined; disposer = this.#disposers.pop()) await this.#undo(disposer)
+  }
+
+  async #undo (disposer: Disposer, report?: (error: unknown) => void): Promise<void> {
+    try {
+      await disposer()
+    } catch (error) {
+      this.#failures.push(error)
+      report?.(error)
     }
-    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} resources could not be released`)
   }
 }

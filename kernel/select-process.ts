@@ -1,11 +1,13 @@
+import { Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { compile, search } from '@jmespath-community/jmespath'
 import { RE2JS } from 're2js'
 import { messageOf } from './errors.ts'
-import { selectedMax, type Answer, type Selecting, type Selection } from './select.ts'
+import type { Answer, Selecting, Selection } from './select.ts'
+import { selectedMax } from './selector.ts'
 
 /**
- * The process that `select` starts: it answers each message by one. An expression leaves it no turn of its own, so a thread
+ * The process that a `Selector` starts: it answers each message, a line of JSON, by one. An expression leaves it no turn of its own, so a thread
  * ends it when it takes too much memory, or its parent is gone.
  */
 const bytesMax = Number(process.argv[2]) * 1_048_576
@@ -15,11 +17,19 @@ const bytesMax = ${bytesMax}
 setInterval(() => { if (process.memoryUsage.rss() > bytesMax || process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 10)`
 
 new Worker(watch, { eval: true, stdout: false, stderr: false }).unref()
-process.on('message', (asked: Selecting) => { // `select` sent it
-  const selection = answer(asked)
-  process.send?.({ selection, spent: process.memoryUsage.rss() > bytesMax / 2 } satisfies Answer)
+
+/** Descriptor of the pipe to the parent. */
+const pipe = 3
+const channel = new Socket({ fd: pipe, readable: true, writable: true })
+let message: Buffer[] = []
+channel.on('data', (chunk: Buffer) => {
+  message.push(chunk)
+  if (chunk.at(-1) !== 10) return // one message at a time
+  const selection = answer(JSON.parse(Buffer.concat(message).toString()) as Selecting) // a Selector wrote it
+  message = []
+  channel.write(`${JSON.stringify({ selection, spent: process.memoryUsage.rss() > bytesMax / 2 } satisfies Answer)}\n`)
 })
-process.on('disconnect', () => { process.exit() })
+for (const event of ['end', 'error']) channel.on(event, () => { process.exit() })
 
 function answer ({ text, grep, jmespath }: Selecting): Selection {
   let pattern: RE2JS | undefined

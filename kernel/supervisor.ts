@@ -21,12 +21,13 @@ type Given = Partial<Pick<TransportContext, 'gateway' | 'endpoints'> & Pick<Sear
 export class Supervisor {
   readonly plugin: AnyPlugin
   readonly #actor: Actor<typeof pluginMachine>
-  readonly #scope = new Scope()
+  readonly #scope: Scope
   readonly #log: Logger
 
   constructor (plugin: AnyPlugin, bus: Bus, log: Logger) {
     this.plugin = plugin
     this.#log = log
+    this.#scope = new Scope(error => { log.error({ plugin: plugin.name, error: messageOf(error) }, 'a plugin that was stopping acquired something, and could not release it') })
     this.#actor = createActor(pluginMachine)
     this.#actor.subscribe(() => { bus.emit('plugin', this.status) })
     this.#actor.start()

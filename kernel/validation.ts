@@ -1,12 +1,16 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { RE2JS } from 're2js'
-import { didYouMean } from './nearest.ts'
+import { isObject } from './json.ts'
+import { didYouMean, nearest } from './nearest.ts'
 import { dataKeywords } from './parameters.ts'
 import type { JsonObject } from './schemas.ts'
 
 /** The longest pattern, in characters: what it costs to compile and to match grows with it. */
 export const patternMax = 2_048
+
+/** The most fields of an object that are compared with those it lacks. */
+const comparedMax = 20
 
 /**
  * Patterns come from manifests and meet strings from requests: RE2 matches in linear time, where a backtracking
@@ -63,7 +67,30 @@ export function compileCheck (schema: object, root: string, { checked = false }:
   const bounded = withSafeIntegers(schema)
   const validate: ValidateFunction = ajv.compile(bounded)
   ajv.removeSchema(bounded) // it would be held for ever, and skills are loaded again and again
-  return value => validate(value) ? undefined : explain(validate.errors ?? [], root)
+  const inherits = hasInheritedNames(bounded)
+  return value => {
+    if (inherits) dropPrototypes(value)
+    return validate(value) ? undefined : explain(validate.errors ?? [], root)
+  }
+}
+
+/** Whether a name is one that each object inherits, such as `constructor`: it would seem to be there where it is not. */
+function isInherited (name: string): boolean {
+  return name in Object.prototype
+}
+
+/** Whether a schema names a property so: ajv takes what is inherited for a value where it would fill in the default. */
+function hasInheritedNames (schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(hasInheritedNames)
+  if (typeof schema !== 'object' || schema === null) return false
+  return Object.entries(schema).some(([key, value]) => (namedSchemas.has(key) && typeof value === 'object' && value !== null && Object.keys(value).some(isInherited)) || hasInheritedNames(value))
+}
+
+/** Takes from plain data what its objects inherit. */
+function dropPrototypes (value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) Object.setPrototypeOf(value, null)
+  for (const inner of Object.values(value)) dropPrototypes(inner)
 }
 
 /** Keywords whose keys are names, whatever they spell. */
@@ -106,7 +133,11 @@ function explain (errors: readonly ErrorObject[], root: string): string {
       if (pattern !== undefined) return `${where} has a field "${shorten(name)}"; names must match "${pattern}"`
       return `${where} has an unknown field "${shorten(name)}"${didYouMean(name, known)}`
     }
-    case 'required': return `${where} must have the field ${missing(errors).map(name => `"${name}"`).join(' or ')}`
+    case 'required': {
+      const names = missing(errors)
+      const unknown = mistakenFor(names, error)
+      return unknown === undefined ? `${where} must have the field ${names.map(name => `"${name}"`).join(' or ')}` : `${where} has an unknown field "${shorten(unknown)}"${didYouMean(unknown, names)}`
+    }
     case 'enum': {
       const allowed = Array.isArray(params['allowedValues']) ? params['allowedValues'] : []
       return `${where} must be one of ${allowed.slice(0, 20).map(value => JSON.stringify(value)).join(', ')}`
@@ -117,10 +148,17 @@ function explain (errors: readonly ErrorObject[], root: string): string {
 }
 
 /** The field that is missing, or those of which one is: of an `anyOf`, what each alternative lacks comes before its own error. */
-function missing (errors: readonly ErrorObject[]): unknown[] {
-  const names = errors.map(({ params }) => (params as JsonObject)['missingProperty'])
+function missing (errors: readonly ErrorObject[]): string[] {
+  const names = errors.map(({ params }) => String((params as JsonObject)['missingProperty']))
   const isChoice = errors.at(-1)?.keyword === 'anyOf' && errors.slice(0, -1).every(({ keyword, instancePath }) => keyword === 'required' && instancePath === errors[0]?.instancePath)
   return isChoice ? [...new Set(names.slice(0, -1))] : names.slice(0, 1)
+}
+
+/** An unknown field that is near to one that is missing: that is what is wrong. */
+function mistakenFor (names: readonly string[], { data, parentSchema }: ErrorObject): string | undefined {
+  const known: unknown = parentSchema?.['properties']
+  if (parentSchema?.['additionalProperties'] !== false || !isObject(data) || !isObject(known)) return undefined
+  return Object.keys(data).slice(0, comparedMax).find(field => !Object.hasOwn(known, field) && nearest(field, names) !== undefined)
 }
 
 function shorten (name: string): string {

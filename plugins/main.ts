@@ -1,5 +1,6 @@
 /** The program's entry, and the only file that names all plugins. @returns the exit status */
 async function run (args: readonly string[]): Promise<number> {
+  if (args[0] === 'serve' || args[0] === 'mcp') await closeInspector()
   if (args[0] === 'mcp' && !args.includes('--help') && !args.includes('-h')) {
     const { isProtocolProcess, respawn } = await import('./mcp/respawn.ts')
     if (!isProtocolProcess()) return await respawn()
@@ -15,6 +16,19 @@ async function run (args: readonly string[]): Promise<number> {
     endpoints: [() => import('./mcp/index.ts')],
     transports: [() => import('./http/index.ts')]
   })
+}
+
+/**
+ * Ends an inspector that a signal started before the program's first line could refuse it. One that the person who started the
+ * program asked for stays.
+ */
+async function closeInspector (): Promise<void> {
+  const asked = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some(option => /--inspect(-brk|-wait)?(=|\s|$)/.test(option))
+  const inspector = process.getBuiltinModule('node:inspector') // absent where Node was built without
+  if (asked || inspector === undefined) return
+  // Node starts it by an event too, which would start it once more.
+  await new Promise(resolve => { setImmediate(resolve) })
+  if (inspector.url() !== undefined) inspector.close()
 }
 
 async function main (): Promise<void> {

@@ -1,12 +1,38 @@
-// `npm run bench [-- NAME… --quick]`: sets up what is missing, then runs every benchmark, or those whose name contains a NAME.
+// `npm run bench [-- NAME… --quick]`: sets up what is missing, then runs every benchmark, or those whose name contains a NAME; on Node 24
+// where uWebSockets.js loads there, since they compare with it, else on 22, which the registry has where this is another version.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname } from 'node:path'
+import { nodeFromNpm } from './node-from-npm.mjs'
 import { setUp } from './setup.mjs'
 
 setUp()
-installPeers()
-const { status } = spawnSync(process.execPath, ['dist/bench/run.js', ...process.argv.slice(2)], { stdio: 'inherit' })
-process.exitCode = status ?? 1
+const node = chooseNode()
+if (node === process.execPath) {
+  installPeers()
+  start(['dist/bench/run.js', ...process.argv.slice(2)])
+} else {
+  console.log(`The benchmarks run on ${node}.`)
+  start(process.argv.slice(1)) // which sets up for that version, since native addons and V8's code are of one version
+}
+
+function start (args) {
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` }
+  process.exitCode = spawnSync(node, args, { stdio: 'inherit', env }).status ?? 1
+}
+
+/** The program of the newest version on which uWebSockets.js loads; this one where there is none, and the comparisons with it fail. */
+function chooseNode () {
+  for (const major of [24, 22]) {
+    const path = process.versions.node.startsWith(`${major}.`) ? process.execPath : nodeFromNpm(major)
+    if (path !== undefined && loadsUws(path)) return path
+  }
+  return process.execPath
+}
+
+function loadsUws (path) {
+  return spawnSync(path, ['--input-type=module', '--eval', 'await (await import("./dist/plugins/http/uws.js")).loadUws()'], { stdio: 'ignore' }).status === 0
+}
 
 /** What the benchmarks compare with and the product does not need. Without it, those comparisons are left out. */
 function installPeers () {

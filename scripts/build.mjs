@@ -4,6 +4,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildProgram, keepCode } from './program/build.mjs'
+import { copyThirdParty } from './third-party.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 process.chdir(root)
@@ -18,7 +19,10 @@ for (const folder of ['skills', 'test/fixtures']) {
   if (existsSync(folder)) cpSync(folder, `dist/${folder}`, { recursive: true, filter: notCode })
 }
 
-compileHelper()
+compileC('executor-native/helper', 'commands run through the one in Node')
+compileC('mcp/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', { flags: ['-pthread'] })
+compileC('storage-lmdb/close-on-exec', "programs that tools start are passed the history's descriptor", { addon: true })
+await copyThirdParty()
 await import('./schemas.mjs')
 
 const shared = {
@@ -27,7 +31,7 @@ const shared = {
   platform: 'node',
   target: 'node20',
   // Packages that find files beside their own, and native ones; and what only some calls need.
-  external: ['esbuild', 'lmdb', 'piscina', 'pino', 'swagger-ui-dist', 'uWebSockets.js', 'hnswlib-node', '@huggingface/transformers'],
+  external: ['esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node', '@huggingface/transformers'],
   logLevel: 'warning'
 }
 
@@ -58,15 +62,16 @@ function commit () {
   }
 }
 
-/** The helper in C, where there is a compiler that takes it: without, the helper in Node takes its place. */
-function compileHelper () {
+/** A program or an addon of Node in C, where there is a compiler that takes it. @param without what is so without it */
+function compileC (name, without, { flags = [], addon = false } = {}) {
   if (process.platform !== 'linux') return
-  const file = `dist/plugins/executor-native/helper-${process.platform}-${process.arch}`
-  const { error, status, stderr } = spawnSync(process.env.CC ?? 'cc', ['-O2', '-Wall', '-Wextra', '-Werror', '-o', file, 'plugins/executor-native/helper.c'], { encoding: 'utf8' })
+  const file = `dist/plugins/${name}-${process.platform}-${process.arch}${addon ? '.node' : ''}`
+  const options = ['-O2', '-Wall', '-Wextra', '-Werror', ...(addon ? ['-shared', '-fPIC'] : []), ...flags]
+  const { error, status, stderr } = spawnSync(process.env.CC ?? 'cc', [...options, '-o', file, `plugins/${name}.c`], { encoding: 'utf8' })
   if (error !== undefined) return
-  const works = status === 0 && spawnSync(file, ['--check']).status === 0
+  const works = status === 0 && (addon || spawnSync(file, ['--check']).status === 0)
   if (!works) {
     rmSync(file, { force: true })
-    console.warn(`The helper in C could not be built; commands run through the one in Node.\n${stderr}`)
+    console.warn(`plugins/${name}.c could not be built: ${without}.\n${stderr}`)
   }
 }

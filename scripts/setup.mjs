@@ -3,13 +3,13 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const installStamp = join(root, 'node_modules', '.skillet-install')
 const buildStamp = join(root, 'dist', '.skillet-build')
-const sources = ['kernel', 'plugins', 'skills', 'test', 'bench', 'scripts/build.mjs', 'scripts/schemas.mjs', 'scripts/program', 'package.json', 'tsconfig.json']
+const sources = ['kernel', 'plugins', 'skills', 'test', 'bench', 'scripts/build.mjs', 'scripts/schemas.mjs', 'scripts/third-party.mjs', 'scripts/program', 'package.json', 'tsconfig.json']
 
 /** Debian's package for each command we may need. */
 const packageOf = { git: 'git', sqlite3: 'sqlite3', python3: 'python3', make: 'make', 'g++': 'g++' }
@@ -19,9 +19,10 @@ export function setUp ({ tests = false } = {}) {
   process.chdir(root)
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 20 || (major === 20 && minor < 19)) fail(`Skillet needs Node.js 20.19 or later; this is ${process.versions.node}. Install it from https://nodejs.org`)
-  for (const command of ['git', 'sqlite3']) {
+  // The skill `git` runs git; the tests make databases with sqlite3.
+  for (const command of tests ? ['git', 'sqlite3'] : ['git']) {
     if (!missing(command)) continue
-    const text = `The command \`${command}\` is missing: the skill \`${command === 'sqlite3' ? 'sqlite' : command}\` needs it. Install the system package \`${packageOf[command]}\` (Debian, Ubuntu: apt-get install ${packageOf[command]}).`
+    const text = `The command \`${command}\` is missing: ${command === 'git' ? 'the skill `git` needs it' : 'the tests need it'}. Install the system package \`${packageOf[command]}\` (Debian, Ubuntu: apt-get install ${packageOf[command]}).`
     if (tests) fail(text)
     else console.warn(text)
   }
@@ -30,12 +31,19 @@ export function setUp ({ tests = false } = {}) {
   once(buildStamp, buildKey(), 'Building', () => run('scripts/build.mjs', []))
 }
 
+/** Says how `skillet` becomes a command, where it is none yet; on standard error, since what `serve` prints may be read by a program. */
+export function tellOfCommand () {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  if (!folders.some(folder => existsSync(join(folder, 'skillet')))) console.error('To make `skillet` a command everywhere on this machine: npm install --global .')
+}
+
 function install () {
   once(installStamp, installKey(), 'Installing dependencies from package-lock.json (a minute or so)', () => {
     const npm = process.env.npm_execpath
     const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
-    // An npm that does not know `allowScripts` runs its install script, which only fetches what a closed network refuses.
-    const options = { stdio: 'inherit', env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip' } }
+    // An npm that does not know `allowScripts` runs all install scripts. One fetches what a closed network refuses and we don't use, one
+    // tells strangers of the install.
+    const options = { stdio: 'inherit', env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip', SCARF_ANALYTICS: 'false' } }
     const { status } = npm === undefined
       ? spawnSync('npm', args, { ...options, shell: process.platform === 'win32' })
       : spawnSync(process.execPath, [npm, ...args], options)

@@ -5,7 +5,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
-import { App, us_socket_local_port } from 'uWebSockets.js'
+
+/** Of the two packages, the one that the server takes here too. */
+const { App, us_socket_local_port } = await import('uWebSockets.js')
+  .catch(async () => await import('@btc-vision/uwebsockets.js') as unknown as typeof import('uWebSockets.js')) // the same addon
 
 const validate = new Ajv().compile({
   type: 'object',

@@ -4,6 +4,7 @@ import { checkExcerpt, excerpt, ExcerptWanted } from '../excerpt.ts'
 import { resultOf } from '../executions.ts'
 import { agentTool, operation, type Call, type Services } from '../operation.ts'
 import { withClientInput } from '../client-input.ts'
+import { correctCall, parametersJson } from '../near-misses.ts'
 import { ExecuteResult, JsonObject, SkillNameAsked, ToolNameAsked } from '../schemas.ts'
 import { termsOf, textOf } from '../terms.ts'
 import { exampleCall, exampleExecution, exampleId } from './examples.ts'
@@ -11,7 +12,7 @@ import { exampleCall, exampleExecution, exampleId } from './examples.ts'
 const Input = Type.Object({
   skill_name: SkillNameAsked,
   tool_name: ToolNameAsked,
-  parameters: Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true, description: 'Parameters of the tool, as its `input_schema` describes them' }),
+  parameters: Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true, default: {}, description: 'Parameters of the tool, as its `input_schema` describes them. May be left out where the tool requires none' }),
   timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Time limit of this run in milliseconds, at most `execution.timeout_ms_max`' }))
 }, { additionalProperties: false })
 
@@ -41,7 +42,12 @@ export const execute = operation({
     input: Type.Object({
       skill_name: Type.String({ minLength: 1, maxLength: 256 }),
       tool_name: Type.String({ minLength: 1, maxLength: 256 }),
-      parameters: Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true, default: {}, description: 'Parameters of that tool' }),
+      parameters: Type.Unsafe<JsonObject>({
+        type: 'object',
+        // Strict modes of models close every object: this is the name that is left there.
+        properties: { [parametersJson]: { type: 'string', description: 'All of them as JSON, only where you can\'t name them' } },
+        description: 'Parameters of that tool by name, such as {"text": "Hello"}'
+      }),
       timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
       ...ExcerptWanted.properties
     }, { additionalProperties: false }),
@@ -52,13 +58,15 @@ export const execute = operation({
       duration_ms: Type.Integer(),
       note: Type.Optional(Type.String({ description: 'What was cut or selected' }))
     }),
+    example: exampleCall,
+    correct: ({ catalog }, given) => correctCall(catalog, given),
     async handler (services, { max_output, truncate, grep, jmespath, ...asked }, call) {
-      const wanted = { max_output, truncate, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) }
-      await checkExcerpt(wanted)
+      const wanted = { max_output, truncate, ...(grep !== undefined && grep !== '' && { grep }), ...(jmespath !== undefined && jmespath !== '' && { jmespath }) }
+      await checkExcerpt(wanted, services.selections)
       const result = await run(services, asked, call)
       const terms = termsOf(result.output, services.catalog.tool(asked.skill_name, asked.tool_name).tool)
       const spoken = terms !== undefined && call.spoken?.(terms) === true
-      const { output, note } = await excerpt(spoken ? textOf(terms) : result.output, wanted)
+      const { output, note } = await excerpt(spoken ? textOf(terms) : result.output, wanted, services.selections)
       return { ...result, output, ...(note !== undefined && { note: `${note}; whole output: ${outputUri(result.execution_id)}` }) }
     }
   }),

@@ -1,21 +1,21 @@
 import { Type } from 'typebox'
 import { operation } from '../operation.ts'
-import { PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../schemas.ts'
+import { Choice, PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../schemas.ts'
 
 export const health = operation({
   name: 'health',
   effect: 'read',
   route: 'GET /api/health',
   summary: 'Health check',
-  description: 'Whether all parts work. A plugin that is not well makes it `degraded`; a skill that could not be loaded, or that is odd, is named and does not.',
+  description: 'Whether all parts work. A plugin that is not well makes it `degraded`; a skill or a tool that could not be loaded, or a skill that is odd, is named and does not.',
   input: Type.Object({}, { additionalProperties: false }),
   output: Type.Object({
-    status: Type.Enum(['healthy', 'degraded']),
+    status: Choice(['healthy', 'degraded'], { title: 'HealthStatus', description: 'Whether all parts work' }),
     version: Type.String(),
     uptime_seconds: Type.Integer({ minimum: 0 }),
     plugins: Type.Array(PluginStatus),
     search: Type.Optional(SearchState),
-    quarantined: Type.Array(QuarantinedSkill, { description: 'Skills that could not be loaded' }),
+    quarantined: Type.Array(QuarantinedSkill, { description: 'Skills, and tools of skills, that could not be loaded' }),
     warnings: Type.Array(SkillWarning, { description: 'What is odd about skills that serve' })
   }),
   errors: [],

@@ -3,7 +3,7 @@ import { publicSkill } from '../catalog.ts'
 import { oneLine, parameterLines, withinBudget } from '../agent.ts'
 import type { SkillDefinition } from '../manifest.ts'
 import { agentTool, operation } from '../operation.ts'
-import { Skill, type Tool } from '../schemas.ts'
+import { Choice, Skill, type Tool } from '../schemas.ts'
 import { exampleSkill } from './examples.ts'
 
 /** The longest list an agent is given at once, in characters. */
@@ -39,8 +39,9 @@ export const listSkills = operation({
     input: Type.Object({
       limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
       offset: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
-      detail: Type.Enum(['names', 'tools', 'full'], { default: 'names', description: 'names: a line each; tools: with their tools; full: and parameters' })
+      detail: Choice(['names', 'tools', 'full'], { default: 'names', description: 'names: a line each; tools: with their tools; full: and parameters' })
     }, { additionalProperties: false }),
+    example: { detail: 'tools' },
     output: Type.Object({
       skills: Type.Array(Type.Object({
         name: Type.String(),

@@ -4,11 +4,21 @@ import { abortSignalOf } from '../cancel.ts'
 import { agentTool, operation } from '../operation.ts'
 import { SearchResult, SkillNameAsked } from '../schemas.ts'
 
-/** A command asks once and ends: it has no second search that would find the model loaded. */
-const patience_ms = 10_000
+/**
+ * How long a search waits for the model, in milliseconds, while that is loaded or embeds tools. A command asks once and ends:
+ * it has no second search that would find the model loaded. An agent seldom asks twice for the same.
+ */
+const patience_ms = { command: 10_000, agent: 1_000 }
+
+/** The longest query, in characters: people paste pages, and agents logs. */
+const queryMax = 65_536
 
 /** How long all parameters together may be in an answer for an agent, in characters. */
 const parametersMax = 20_000
+
+const mode = Type.String({
+  description: '`hybrid`: by words and meaning; `lexical`: by words alone, while the model is not ready or can\'t be'
+})
 
 export const searchSkills = operation({
   name: 'search_skills',
@@ -17,7 +27,7 @@ export const searchSkills = operation({
   summary: 'Search tools',
   description: 'Finds tools for a query in words, best first. A score says how likely a tool is one that the query asks for, and means the same from query to query; exact names come first.',
   input: Type.Object({
-    query: Type.String({ minLength: 1, maxLength: 2000, description: 'What is wanted, in words' }),
+    query: Type.String({ minLength: 1, maxLength: queryMax, description: 'What is wanted, in words. Of a long text its beginning and its end count' }),
     top_k: Type.Integer({ minimum: 1, maximum: 100, default: 10, description: 'Most results wanted' }),
     min_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Leaves out results with a lower score' })),
     skills: Type.Optional(Type.Array(SkillNameAsked, { minItems: 1, maxItems: 500, description: 'Only tools of these skills' })),
@@ -25,7 +35,7 @@ export const searchSkills = operation({
   }, { additionalProperties: false }),
   output: Type.Object({
     results: Type.Array(SearchResult),
-    mode: Type.String({ description: '`hybrid`: by words and meaning; `lexical`: by words alone, while the model is not ready or can\'t be' })
+    mode
   }),
   errors: [],
   example: {
@@ -38,9 +48,10 @@ export const searchSkills = operation({
     title: 'Search tools of skills',
     description: 'Find tools for a task, described in words. Begin here. Answers with the best tools first, each with the skill_name, tool_name and parameters that execute needs.',
     input: Type.Object({
-      query: Type.String({ minLength: 1, maxLength: 2000, description: 'The task in words, such as "commits of a git repository"' }),
+      query: Type.String({ minLength: 1, maxLength: queryMax, description: 'The task in words, such as "commits of a git repository"' }),
       top_k: Type.Integer({ minimum: 1, maximum: 100, default: 5 })
     }, { additionalProperties: false }),
+    example: { query: 'commits of a git repository' },
     output: Type.Object({
       results: Type.Array(Type.Object({
         skill_name: Type.String(),
@@ -48,12 +59,15 @@ export const searchSkills = operation({
         description: Type.String(),
         score: Type.Number(),
         parameters: Type.Optional(Type.Array(Type.String(), { description: 'Absent where there was no room' }))
-      }))
+      })),
+      mode
     }),
     async handler ({ catalog, search }, { query, top_k }, { signal }) {
-      const { results } = await search.search(query, { top_k }, abortSignalOf(signal))
+      const options = { top_k, patience_ms: patience_ms.agent }
+      const { results, mode } = await search.search(query, options, abortSignalOf(signal))
       let room = parametersMax
       return {
+        mode,
         results: results.map(({ skill_name, tool_name, description, score }) => {
           const found = catalog.skills.find(({ name }) => name === skill_name)?.tools.find(({ name }) => name === tool_name)
           const parameters = found === undefined ? [] : parameterLines(found)
@@ -64,5 +78,5 @@ export const searchSkills = operation({
     }
   }),
   handler: ({ search }, { query, ...options }, { transport, signal }) =>
-    search.search(query, { ...options, patience_ms: transport === 'cli' ? patience_ms : 0 }, abortSignalOf(signal))
+    search.search(query, { ...options, patience_ms: transport === 'cli' ? patience_ms.command : 0 }, abortSignalOf(signal))
 })

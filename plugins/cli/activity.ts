@@ -1,4 +1,5 @@
 import type { LogLevel } from '../../kernel/index.ts'
+import { steady } from './layout.ts'
 import type { Terminal } from './terminal.ts'
 
 /** How long a run may take before it is shown that it lasts, in milliseconds. */
@@ -75,9 +76,4 @@ function bar (share: number): string {
 
 function oneLine (text: string): string {
   return steady(text).replaceAll(/\s+/g, ' ').trim()
-}
-
-/** Without what would steer a terminal, but for line ends and tabs. */
-function steady (text: string): string {
-  return text.replaceAll(/(?![\n\t])\p{Cc}/gu, '')
 }

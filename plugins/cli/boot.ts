@@ -101,7 +101,10 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     version: readVersion(),
     data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,
     config_file,
+    private_paths: [configHome(terminal.env), dataHome(terminal.env)],
     ...(role !== undefined && { role }),
+    // An agent begins by a search, and asks once: it should not be answered by words alone.
+    prepareSearch: needs.agent === true,
     ...(only !== undefined && { only })
   }, signal)
 }

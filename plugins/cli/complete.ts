@@ -6,11 +6,13 @@ import { boot, configure, looking, quick, type Needs } from './boot.ts'
 import type { CommandContext, CommandRow } from './command.ts'
 import { duration, localTime } from './layout.ts'
 import { addSettingOptions } from './options.ts'
-import { splitTarget } from './target.ts'
+import { equalsOf, splitTarget } from './target.ts'
 
 /** What a word may become, and what that is. One that ends in `=` or `/` goes on. */
 export interface Candidate { word: string, about?: string }
 
+/** Names of parameters that a shell passes on as they are typed. Others are given by `--params`, or quoted by who types them. */
+const typeable = /^[\w.@:+%,/][\w.@:+%,/-]*$/
 /** How many executions, and how many files of a folder, are offered. */
 const executionsMax = 20
 const filesMax = 500
@@ -106,10 +108,11 @@ class Dynamic {
       const skill = await gateway.invoke(getSkill, { name: skill_name }, this.#call())
       return skill.tools.filter(({ name }) => name === tool_name).flatMap(({ parameters }) => parameters)
     }, skill_name)
-    const equals = current.indexOf('=')
+    const names = found.map(({ name }) => name)
+    const equals = equalsOf(current, names)
     if (equals === -1) {
-      const named = new Set(given.map(pair => pair.slice(0, pair.indexOf('='))))
-      return found.filter(({ name }) => !named.has(name)).map(({ name, description }) => ({ word: `${name}=`, about: description }))
+      const named = new Set(given.map(pair => pair.slice(0, equalsOf(pair, names))))
+      return found.filter(({ name }) => !named.has(name) && typeable.test(name)).map(({ name, description }) => ({ word: `${name}=`, about: description }))
     }
     const parameter = found.find(({ name }) => name === current.slice(0, equals))
     const lead = current.slice(0, equals + 1)

@@ -3,6 +3,7 @@ import { messageOf, readVersion, SkilletError } from '../../kernel/index.ts'
 import { UsageError, type BuiltinPlugins } from './boot.ts'
 import type { CommandContext } from './command.ts'
 import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_UNREAD, EXIT_USAGE } from './exit-codes.ts'
+import { steady } from './layout.ts'
 import { commands } from './table.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
@@ -58,9 +59,10 @@ function report (error: unknown, { argv, terminal, interrupted }: { argv: readon
   }
   const known = error instanceof SkilletError ? error
     : new SkilletError(usage ? 'INVALID_PARAMETERS' : 'INTERNAL', messageOf(error).replace(/^error: /, ''))
+  const said = (text: string): string => terminal.watched ? steady(text) : text
   if (argv.includes('--json')) terminal.err(`${JSON.stringify(known.envelope())}\n`)
-  else terminal.err(`error: ${known.message}${stderrOf(known)}\n`)
-  if (known.kind === 'internal' && known.cause !== undefined) terminal.err(`${messageOf(known.cause)}\n`)
+  else terminal.err(`error: ${said(`${known.message}${stderrOf(known)}`)}\n`)
+  if (known.kind === 'internal' && known.cause !== undefined) terminal.err(`${said(messageOf(known.cause))}\n`)
   return EXIT_CODES[known.kind]
 }
 

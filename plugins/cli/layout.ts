@@ -1,3 +1,6 @@
+import { stripVTControlCharacters } from 'node:util'
+import { displayWidth, longestWord, wrap } from './wrap.ts'
+
 /** A piece of a line: its text, and what colours it. */
 export interface Cell { text: string, style?: (text: string) => string }
 
@@ -9,34 +12,120 @@ export function plain (text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }
 
+/** How wide the terminal is; lines are not broken when undefined. */
+interface Page { columns?: number | undefined }
+
+/** How far a line that goes on stands to the right of where it began. */
+const hang = 2
+/** The least columns beside other cells in which sentences are worth reading. */
+const readable = 24
+
 /**
  * Lines whose cells stand below each other, two spaces apart. A cell wider than `widthMax` pushes the rest of its line.
- * @param columns where the lines are cut, with an ellipsis; nowhere when undefined
+ * In a terminal a cell is broken between its words, and goes on below itself; where too little room is left beside
+ * the others it begins on the next line.
  */
-export function align (rows: readonly (readonly (Cell | string)[])[], { columns, indent = '', widthMax = 48 }: { columns?: number | undefined, indent?: string, widthMax?: number } = {}): string {
-  const cells = rows.map(row => row.map(cell => typeof cell === 'string' ? { text: plain(cell) } : { ...cell, text: plain(cell.text) }))
+export function align (rows: readonly (readonly (Cell | string)[])[], { columns, indent = '', widthMax = 48 }: Page & { indent?: string, widthMax?: number } = {}): string {
+  const table = rows.map(row => row.map(toCell))
   const widths: number[] = []
-  for (const row of cells) {
-    for (const [i, { text }] of row.slice(0, -1).entries()) {
-      if (text.length <= widthMax) widths[i] = Math.max(widths[i] ?? 0, text.length)
+  const widest: number[] = []
+  for (const row of table) {
+    for (const [i, { text }] of row.entries()) {
+      const width = displayWidth(text)
+      widest[i] = Math.max(widest[i] ?? 0, width)
+      if (i < row.length - 1 && width <= widthMax) widths[i] = Math.max(widths[i] ?? 0, width)
     }
   }
-  return cells.map(row => {
-    let at = indent.length
-    let line = indent
-    for (const [i, { text, style }] of row.entries()) {
-      const shown = cut(text, columns === undefined ? undefined : columns - at)
-      const gap = i === row.length - 1 ? '' : ' '.repeat(Math.max(0, (widths[i] ?? 0) - text.length) + 2)
-      line += (style?.(shown) ?? shown) + gap
-      at += text.length + gap.length
+  return table.map(row => {
+    const lines = new Lines(columns, indent.length)
+    for (const [i, cell] of row.entries()) {
+      const isLast = i === row.length - 1
+      lines.addCell(cell, isLast ? Math.min(readable, widest[i] ?? 0) : displayWidth(cell.text))
+      if (!isLast) lines.addGap(Math.max(0, (widths[i] ?? 0) - displayWidth(cell.text)) + 2)
     }
-    return `${line.trimEnd()}\n`
+    return lines.text()
   }).join('')
 }
 
-function cut (text: string, room: number | undefined): string {
-  if (room === undefined || text.length <= room) return text
-  return room < 2 ? '' : `${text.slice(0, room - 1)}…`
+/** Pieces of text one after the other, broken between words at the terminal's width; further lines are indented. */
+export function paragraph (pieces: readonly (Cell | string)[], { columns }: Page = {}): string {
+  const lines = new Lines(columns)
+  for (const piece of pieces) lines.add(toCell(piece), lines.below)
+  return lines.text()
+}
+
+function toCell (cell: Cell | string): Cell {
+  return typeof cell === 'string' ? { text: plain(cell) } : { ...cell, text: plain(cell.text) }
+}
+
+/** Lines of a page that are being filled. */
+class Lines {
+  readonly #columns: number
+  readonly #done: string[] = []
+  #line: string
+  /** The column in which the next character will stand. */
+  #at: number
+  /** How far the lines after the first are indented. A narrow terminal has little room for that. */
+  readonly below: number
+
+  constructor (columns = Infinity, indent = 0) {
+    this.#columns = columns
+    const most = Math.floor(columns / 4)
+    this.#at = Math.min(indent, most)
+    this.#line = ' '.repeat(this.#at)
+    this.below = Math.min(indent + hang, most)
+  }
+
+  /** Adds a cell, beside the others where it has `need` columns and room for its longest word; else on the next line. */
+  addCell (cell: Cell, need: number): void {
+    const left = this.#columns - this.#at
+    if (left < displayWidth(cell.text) && left < Math.min(this.#columns - this.below, Math.max(need, longestWord(cell.text)))) this.#turn(this.below)
+    this.add(cell, this.#at)
+  }
+
+  /** Adds a text, which goes on at the column `from` of the next lines. */
+  add ({ text, style = same => same }: Cell, from: number): void {
+    for (const [i, line] of wrap(text, this.#columns - this.#at, Math.max(1, this.#columns - from)).entries()) {
+      if (i > 0) this.#turn(from)
+      this.#line += line === '' ? '' : style(line)
+      this.#at += displayWidth(line)
+    }
+  }
+
+  addGap (width: number): void {
+    this.#line += ' '.repeat(width)
+    this.#at += width
+  }
+
+  text (): string {
+    return [...this.#done, this.#line.trimEnd()].map(line => `${line}\n`).join('')
+  }
+
+  /** Goes to the next line, unless this one is still empty. */
+  #turn (at: number): void {
+    if (this.#line.trim() !== '') this.#done.push(this.#line.trimEnd())
+    this.#line = ' '.repeat(at)
+    this.#at = at
+  }
+}
+
+/** What steers a terminal, or turns the direction of what it shows, but for line ends and tabs. */
+const steering = /(?![\n\t])[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+/**
+ * Text of several lines without what would steer a terminal: output, messages and log lines are what others wrote. Sequences (colours,
+ * titles, links, the clipboard) are taken out whole, and so is whatever character of them is left.
+ */
+export function steady (text: string): string {
+  return stripVTControlCharacters(text).replaceAll(steering, '')
+}
+
+/** The colours that commands use themselves. */
+const ownStyles = new RegExp(`(${String.fromCharCode(27)}\\[(?:0|1|2|22|3[0-79]|90)m)`)
+
+/** The same for what commands print, who put colours around what they were told. */
+export function steadyButStyled (text: string): string {
+  return text.split(ownStyles).map((piece, i) => i % 2 === 1 ? piece : steady(piece)).join('')
 }
 
 /** A duration for people: `12 ms`, `1.2 s`, `3 min 20 s`. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createColors } from 'picocolors'
+import { steadyButStyled } from './layout.ts'
 
 export type Colors = ReturnType<typeof createColors>
 
@@ -11,13 +12,15 @@ export interface Terminal {
   colors: { readonly out: Colors, readonly err: Colors }
   /** How wide the terminal is that standard output is; undefined where it is none, or does not say. */
   columns: number | undefined
+  /** Whether standard output is a terminal: then what tools and skills wrote is to be shown by `steady`. */
+  shown: boolean
   /** Whether somebody watches standard error. */
   watched: boolean
   /** Aborts when nobody reads standard output any more, as in `skillet list | head`. */
   unread: AbortSignal
-  /** Writes to standard output. */
+  /** Writes to standard output. A terminal gets nothing that steers it but our own colours; all else gets the text as it is. */
   out (text: string): void
-  /** Writes to standard error. */
+  /** Writes to standard error, likewise. */
   err (text: string): void
   /** Reads all of standard input, as text. @throws Error when it is longer than `bytesMax`, is not UTF-8, or the signal aborts */
   input (bytesMax: number, signal: AbortSignal): Promise<string>
@@ -52,10 +55,11 @@ export function processTerminal (): Terminal {
     colors: { out: createColors(isColored(process.stdout, process.env)), err: createColors(isColored(process.stderr, process.env)) },
     // A terminal that does not say how wide it is has 0.
     columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
+    shown: process.stdout.isTTY,
     watched: process.stderr.isTTY,
     unread: unread.signal,
-    out: text => { process.stdout.write(text) },
-    err: text => { process.stderr.write(text) },
+    out: text => { process.stdout.write(process.stdout.isTTY ? steadyButStyled(text) : text) },
+    err: text => { process.stderr.write(process.stderr.isTTY ? steadyButStyled(text) : text) },
     input: readInput,
     hidden: (prompt, bytesMax, signal) => process.stdin.isTTY ? readHidden(prompt, bytesMax, signal) : readInput(bytesMax, signal)
   }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Config, Kernel, Logger } from '../../kernel/index.ts'
 import { boot, configure, type Needs } from './boot.ts'
 import type { CommandContext } from './command.ts'
+import { steady } from './layout.ts'
 import { createTextLogger } from './log.ts'
 import { addSettingOptions } from './options.ts'
 
@@ -23,7 +24,7 @@ export function actWithKernel<Options extends { json?: boolean }> (command: Comm
     const { file, flags } = given()
     const from = file === undefined ? {} : { file }
     const config = configure({ flags, ...from }, terminal)
-    const log = logger?.(config) ?? createTextLogger(line => { terminal.err(`${line}\n`) })
+    const log = logger?.(config) ?? createTextLogger(line => { terminal.err(`${terminal.watched ? steady(line) : line}\n`) })
     const kernel = await boot(builtin, config, needs, terminal, log, signal, { ...from, ...(needs.transports && { role: 'serve' }), ...(only !== undefined && { only: only(command.args) }) })
     try {
       await act(kernel, command.opts<Options>(), command.args)

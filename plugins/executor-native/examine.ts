@@ -1,15 +1,16 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
-import { howToInstall, type Finding, type SkillDefinition } from '../../kernel/index.ts'
+import { howToInstall, runtimeOf, type Finding, type SkillDefinition } from '../../kernel/index.ts'
 import { programOf } from './executor.ts'
 
 /** What native skills lack here: commands that are not there, by command, with the tools that need it. */
 export async function examine (skills: readonly SkillDefinition[], path = process.env['PATH'] ?? ''): Promise<Finding[]> {
-  const native = skills.filter(({ runtime }) => runtime === 'native')
   const users = new Map<string, string[]>()
-  for (const { name, directory, tools } of native) {
-    for (const { name: tool, command } of tools) {
-      if (command === undefined) continue
+  for (const skill of skills) {
+    const { name, directory } = skill
+    for (const found of skill.tools) {
+      const { name: tool, command } = found
+      if (command === undefined || runtimeOf(skill, found) !== 'native') continue
       const program = programOf(command.program, directory)
       const those = users.get(program) ?? []
       users.set(program, those)

@@ -3,7 +3,7 @@ import {
   expandCommand, outputBytesStop, SkilletError,
   type CancelSignal, type Command, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
-import { environmentOf } from './environment.ts'
+import { environmentOf, privatePathsOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
@@ -74,7 +74,8 @@ export class NativeExecutor implements Executor {
     const command = expandCommand(templateOf(task.tool), task.parameters)
     const { directory, outputBytesMax } = this.#options
     const subject = {
-      name: `${task.skill.name}:${task.tool.name}`, program: programOf(command.program, task.skill.directory), cwd: command.cwd === undefined ? directory : resolvePath(directory, command.cwd), outputBytesMax
+      name: `${task.skill.name}:${task.tool.name}`, program: programOf(command.program, task.skill.directory), cwd: command.cwd === undefined ? directory : resolvePath(directory, command.cwd), outputBytesMax,
+      ...(task.tool.script !== undefined && { script: task.tool.script })
     }
     let cancel: (() => void) | undefined
     try {
@@ -152,9 +153,10 @@ export class NativeExecutor implements Executor {
   }
 
   /** One and the same object where there is nothing of the run's own. */
-  #environmentFor ({ skill, secrets }: Task, command: Command): Environment {
+  #environmentFor ({ skill, secrets, config }: Task, command: Command): Environment {
     const shared = this.#environment(skill.permissions.env)
-    return Object.keys(command.env).length === 0 && secrets === undefined ? shared : { ...shared, ...command.env, ...secrets }
+    if (Object.keys(command.env).length === 0 && secrets === undefined && skill.reads_files !== true) return shared
+    return { ...shared, ...command.env, ...(skill.reads_files === true && privatePathsOf(config)), ...secrets }
   }
 
   /** Looked up once for each skill: the server's environment does not change. */

@@ -4,7 +4,7 @@ import { messageOf, SkilletError } from '../../kernel/index.ts'
 import { Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
 import type { HelperProgram } from './helper-program.ts'
-import { createDecoder, encode, readFromHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+import { createDecoder, encode, outOfStep, readFromHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
 
 /** How long the helper has to end after its pipe is closed. */
 const end_ms = 2_000
@@ -12,6 +12,16 @@ const end_ms = 2_000
 /** What the helper says of one run; `lost` when it died, and the run with it. */
 export type HelperAnswer = FromHelper | { type: 'lost', reason: string }
 type Listener = (answer: HelperAnswer, payload: Buffer) => void
+
+/** A run, as far as the helper told of it. */
+interface Started {
+  readonly listener: Listener
+  readonly live: boolean
+  readonly output_bytes_max: number
+  pid: number | undefined
+  /** Bytes of its output that were told as they came. */
+  told_bytes: number
+}
 
 const nothing = Buffer.alloc(0)
 
@@ -25,7 +35,7 @@ export class HelperProcess {
   readonly gone: Promise<string | undefined>
   readonly #process: ChildProcess
   readonly #channel: Socket
-  readonly #runs = new Map<number, { listener: Listener, pid: number | undefined }>()
+  readonly #runs = new Map<number, Started>()
   readonly #stderr = new Tail(4096)
   #lastId = 0
   #closing = false
@@ -79,7 +89,7 @@ export class HelperProcess {
    */
   run (request: Omit<RunMessage, 'type' | 'id' | 'stdin'>, stdin: string | undefined, listener: Listener): number {
     const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² run at once
-    this.#runs.set(id, { listener, pid: undefined })
+    this.#runs.set(id, { listener, live: request.live, output_bytes_max: request.output_bytes_max, pid: undefined, told_bytes: 0 })
     if (this.#runs.size === 1) this.#hold(true)
     this.#tell({ type: 'run', id, ...request, stdin: stdin !== undefined }, stdin === undefined ? nothing : Buffer.from(stdin))
     return id
@@ -129,12 +139,13 @@ export class HelperProcess {
 
   #take (message: FromHelper, payload: Buffer): void {
     const run = this.#runs.get(message.id)
-    if (run === undefined) return
+    if (run === undefined || !fits(run, message, payload)) throw outOfStep()
     switch (message.type) {
       case 'started':
         run.pid = message.pid
         break
       case 'output':
+        run.told_bytes += payload.length
         break
       case 'refused':
       case 'ended':
@@ -163,5 +174,15 @@ export class HelperProcess {
     if (this.#closing) return undefined
     const stderr = this.#stderr.text.trim()
     return stderr === '' ? how : `${how}: ${stderr}`
+  }
+}
+
+/** Whether a run can have come to that: each thing in its place, and no more output than is kept. */
+function fits ({ pid, live, output_bytes_max, told_bytes }: Started, message: FromHelper, { length }: Buffer): boolean {
+  switch (message.type) {
+    case 'started': return pid === undefined && length === 0
+    case 'refused': return pid === undefined && length === 0
+    case 'output': return pid !== undefined && live && told_bytes + length <= output_bytes_max
+    case 'ended': return pid !== undefined && length <= Math.min(output_bytes_max, message.stdout_bytes)
   }
 }

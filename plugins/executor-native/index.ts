@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Type } from 'typebox'
-import { definePlugin, processesOf } from '../../kernel/index.ts'
+import { definePlugin, processesOf, schemas } from '../../kernel/index.ts'
 import { examine } from './examine.ts'
 import { NativeExecutor } from './executor.ts'
 import { compiledHelper } from './helper-program.ts'
@@ -14,7 +14,7 @@ export default definePlugin({
   slot: 'executor',
   options: Type.Object({
     helpers: Type.Integer({ default: 0, minimum: 0, maximum: 16, description: 'Helper processes that start the commands, each started when it is needed; 0: one per core, eight at most' }),
-    helper: Type.Enum(['auto', 'node'], { default: 'auto', description: '"auto": the helper in C, where the build could compile it, else the one in Node' })
+    helper: schemas.Choice(['auto', 'node'], { default: 'auto', description: '"auto": the helper in C, where the build could compile it, else the one in Node' })
   }, { additionalProperties: false }),
   setup ({ config, scope, log, health }, { helpers, helper }) {
     const executor = new NativeExecutor({

@@ -1,12 +1,16 @@
 import { constants } from 'node:os'
 import { StringDecoder } from 'node:string_decoder'
-import { howToInstall, outputOf, packagesOf, SkilletError, type JsonObject, type Outcome, type Output } from '../../kernel/index.ts'
+import { howToInstall, outputOf, packagesOf, SkilletError, type JsonObject, type Outcome, type Output, type ScriptNeeds } from '../../kernel/index.ts'
+import { moduleMissing } from './missing-module.ts'
 import type { EndedMessage, Refusal } from './protocol.ts'
 
 export const noOutput: Output = { output: '', output_truncated: false }
 
 /** The longest line of standard error that a message quotes, in characters. */
 const quoteMax = 500
+
+/** What Python and Node.js say of a command that they could not start; it may be any file, so that only a known command is a hint. */
+const notStarted = /No such file or directory: '([\w.+-]+)'$|\bspawn ([\w.+-]+) ENOENT$/
 
 /** What a command was, for messages about it. */
 export interface Subject {
@@ -15,6 +19,7 @@ export interface Subject {
   program: string
   cwd: string
   outputBytesMax: number
+  script?: ScriptNeeds
 }
 
 /** How a run ended that nobody ended. */
@@ -26,8 +31,10 @@ export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer
   const how = flooded ? 'put out more than 16 MiB and was stopped' : signal === null ? `exited with code ${details.exit_code}` : `was ended by ${signal}`
   const quote = flooded ? '' : lastLine(stderr)
   // A command that starts others, such as a shell, says so when one of them is missing.
-  const [, missing] = details.exit_code === 127 ? /([\w.+-]+)['’]?: (?:command not found|not found|No such file or directory)$/.exec(quote) ?? [] : []
-  return { status: 'failed', ...output, error: { message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}${hint(missing)}`, details: { ...details, ...packagesIn(missing) } } }
+  const [, missing] = (details.exit_code === 127 ? /([\w.+-]+)['’]?: (?:command not found|not found|No such file or directory)$/ : notStarted).exec(quote)?.filter(found => found !== undefined) ?? []
+  const module = moduleMissing(stderr, subject.script)
+  const remedy = module === undefined ? hint(missing) : `; install it: ${module.install}`
+  return { status: 'failed', ...output, error: { message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}${remedy}`, details: { ...details, ...packagesIn(missing), ...module } } }
 }
 
 /** `; install it with …`, where that is known. */

@@ -89,6 +89,12 @@ const prefixBytes = 8
 /** No message and no payload is longer; one that claims to be means that the pipe is out of step. */
 const partBytesMax = 256 * 1_048_576
 
+/** No message of the helper is longer: the longest holds the end of standard error. */
+const fromBytesMax = 65_536
+/** The largest numbers that Linux gives processes and signals. */
+const pidMax = 2 ** 22
+const signalMax = 64
+
 const empty = Buffer.alloc(0)
 /** Where two names have one number, the first is the usual one. */
 const signalNames = new Map(Object.entries(constants.signals).toReversed().map(([name, number]) => [number, name as NodeJS.Signals]))
@@ -156,9 +162,15 @@ export function readToHelper (bytes: Buffer): ToHelper {
 
 /** Reads what the helper says. @throws Error when the bytes are no message */
 export function readFromHelper (bytes: Buffer): FromHelper {
+  if (bytes.length > fromBytesMax) throw outOfStep()
   const [type, id] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
   switch (type) {
-    case 1: return { type: 'started', id, pid: bytes.readUInt32LE(8) }
+    case 1: {
+      const pid = bytes.readUInt32LE(8)
+      // A group of commands is ended by this number: 0 and 1 would mean others.
+      if (bytes.length !== 12 || pid < 2 || pid > pidMax) throw outOfStep()
+      return { type: 'started', id, pid }
+    }
     case 2: {
       const why = refusals[bytes.readUInt32LE(8)]
       if (why === undefined) throw outOfStep()
@@ -166,18 +178,23 @@ export function readFromHelper (bytes: Buffer): FromHelper {
     }
     case 3: {
       const [code, number] = [bytes.readInt32LE(8), bytes.readUInt32LE(12)]
+      const [flooded, high] = [bytes.readUInt32LE(16), bytes.readUInt32LE(24)]
+      if (code < -1 || code > 255 || number > signalMax || flooded > 1 || high >= halfway / 2048) throw outOfStep()
       const signal = signalNames.get(number) ?? null
       return {
         type: 'ended', id, signal, exit_code: signal !== null ? null : number > 0 ? 128 + number : code, // real-time signals have no name
-        flooded: bytes.readUInt32LE(16) === 1, stdout_bytes: bytes.readUInt32LE(20) + bytes.readUInt32LE(24) * halfway, stderr: bytes.toString('utf8', 28)
+        flooded: flooded === 1, stdout_bytes: bytes.readUInt32LE(20) + high * halfway, stderr: bytes.toString('utf8', 28)
       }
     }
-    case 4: return { type: 'output', id }
+    case 4: {
+      if (bytes.length !== 8) throw outOfStep()
+      return { type: 'output', id }
+    }
     default: throw outOfStep()
   }
 }
 
-function outOfStep (): Error {
+export function outOfStep (): Error {
   return new Error('the pipe between server and helper is out of step')
 }
 

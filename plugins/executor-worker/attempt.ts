@@ -2,7 +2,7 @@ import type { Outcome } from '../../kernel/index.ts'
 import { claims } from './board.ts'
 import { declaredEnvironment } from './environment.ts'
 import { attemptsMax, begin_ms, type Limits } from './limits.ts'
-import type { Ended, Of, Result } from './protocol.ts'
+import type { Ended, FromThread, Of, Result } from './protocol.ts'
 import { failed, mebibytes, nothing, outcomeOf, type Holder, type Run } from './run.ts'
 import { ThreadDeath, type Thread } from './thread.ts'
 
@@ -19,7 +19,7 @@ const timerEarly_ms = 1
 let numbers = 0
 
 /** Messages about one run. */
-export type Said = Of<'loading' | 'started' | 'waiting' | 'progress' | 'log' | 'told'>
+export type Said = Exclude<FromThread, Of<'pong' | 'stray' | 'clean' | 'ended'>>
 
 /**
  * One run on one thread, in one slot of its board, and the ladder that ends it: recalled before the tool begins; asked when it is cancelled or
@@ -132,7 +132,7 @@ export class Attempt implements Holder {
     this.#begin(ago_ms)
   }
 
-  /** Its thread uses more heap than it may. */
+  /** Its thread uses more memory than it may. */
   exhaust (): void {
     this.#why ??= 'memory'
     void this.thread.end()
@@ -151,7 +151,10 @@ export class Attempt implements Holder {
     this.#why = why
     this.thread.ask(this.number)
     // Of a batch, it may have ended, and another run by now.
-    this.#arm(this.#limits.grace_ms, () => { if (this.claim === claims.begun) void this.thread.end() })
+    this.#arm(this.#limits.grace_ms, () => {
+      if (this.claim === claims.begun) void this.thread.end()
+      else this.#arm(begin_ms, () => { if (!this.run.settled) void this.thread.end() })
+    })
   }
 
   #arm (ms: number, then: () => void): void {
@@ -178,9 +181,11 @@ export class Attempt implements Holder {
   }
 
   /** It ended so. */
-  conclude (result: Result, ran_ms: number): void {
+  conclude (result: Result, told_ms: number): void {
     clearTimeout(this.#timer)
-    if (this.run.settled || result.kind === 'recalled' || result.kind === 'board') return
+    if (this.run.settled || result.kind === 'board') return
+    if (result.kind === 'recalled') return this.#recalled()
+    const ran_ms = Math.min(told_ms, performance.now() - this.dispatched_ms)
     // The result may have overtaken the message `started`, which goes another way; in a batch there is none.
     if (this.claim >= claims.begun && this.claim !== claims.recalled) this.#begin(ran_ms)
     clearTimeout(this.#timer)
@@ -192,6 +197,13 @@ export class Attempt implements Holder {
     else if (this.#why === 'memory') this.run.settle(this.#outOfMemory())
     else if (this.#outOfTime(ran_ms)) this.run.settle({ output, output_truncated, status: 'timeout' })
     else this.run.settle(outcome)
+  }
+
+  /** Its thread says that it never began. */
+  #recalled (): void {
+    if (this.claim === claims.recalled) return // it did not
+    this.thread.refuse('word of a run that was not recalled')
+    this.run.settle(failed('the run of the tool was lost by its thread'))
   }
 
   /** By the thread's clock: where the main thread was busy, its timer may have fired beside a result that was in time. */
@@ -218,11 +230,12 @@ export class Attempt implements Holder {
   #outcomeOfDeath (death: ThreadDeath, who: string): Outcome {
     if (this.#why === 'timeout' || this.#why === 'cancel') return { ...nothing, status: this.#why === 'cancel' ? 'cancelled' : 'timeout' }
     if (this.#why === 'memory' || death.outOfMemory) return this.#outOfMemory()
+    if (death.refused) return failed(`the thread of ${who} was ended, since it sent the server ${death.message}`)
     if (death.cause instanceof Error && death.code !== 0) return failed(`${who} ended its thread: ${death.message}`)
     return failed(`${who} ended its thread with code ${death.code}`)
   }
 
   #outOfMemory (): Outcome {
-    return failed(`the tool ran out of memory: a script thread may use ${mebibytes(this.#limits.heapBytesMax)} MiB of heap (execution.heap_bytes_max)`)
+    return failed(`the tool ran out of memory: a script thread may use ${mebibytes(this.#limits.heapBytesMax)} MiB of heap and buffers (execution.heap_bytes_max)`)
   }
 }

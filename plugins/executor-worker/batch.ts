@@ -1,8 +1,8 @@
 import { Attempt, type AttemptEvents, type Said } from './attempt.ts'
-import { claims, clock_ms } from './board.ts'
+import { claims } from './board.ts'
 import { declaredEnvironment } from './environment.ts'
 import { begin_ms, slow_ms, type Limits } from './limits.ts'
-import type { CallTool, Ended, Of } from './protocol.ts'
+import type { CallTool, Ended, Of, ToolResult } from './protocol.ts'
 import type { Run } from './run.ts'
 import { ThreadDeath, type Thread } from './thread.ts'
 
@@ -10,6 +10,9 @@ export interface BatchEvents extends AttemptEvents {
   /** One run has the thread to itself from now on; the others have ended, or are given back. */
   alone (): void
 }
+
+/** What a run came to whose result its thread lost, or something in it wrote over. */
+const damaged: ToolResult = { kind: 'failed', message: 'the result of the tool was lost by its thread', name: undefined }
 
 /**
  * Runs of short tools on one thread, as one message. The thread goes through them one after another and leaves the results on its
@@ -58,6 +61,7 @@ export class Batch {
       clearTimeout(this.#timer)
       this.#collect()
       this.#giveBack()
+      this.#settleRest()
       return thread
     } catch (error) {
       clearTimeout(this.#timer)
@@ -77,7 +81,7 @@ export class Batch {
     for (const attempt of this.#attempts) attempt.cancel()
   }
 
-  /** The thread uses more heap than it may: by the run it is at. */
+  /** The thread uses more memory than it may: by the run it is at. */
   exhaust (): void {
     const current = this.#current()
     if (current === undefined) void this.thread.end()
@@ -90,7 +94,7 @@ export class Batch {
     const current = this.#current()
     const now = performance.now()
     if (current !== undefined || this.#next > before) this.#moved_ms = now
-    if (current !== undefined && clock_ms() - this.thread.board.began_ms(current.slot) >= slow_ms) return this.#leaveAlone(current)
+    if (current !== undefined && this.#ago_ms(current) >= slow_ms) return this.#leaveAlone(current)
     if (now - this.#moved_ms < begin_ms) {
       this.#timer = setTimeout(() => { this.#look() }, slow_ms)
       return
@@ -104,7 +108,7 @@ export class Batch {
     this.#alone = attempt
     this.#collect()
     this.#giveBack()
-    attempt.takeOver(clock_ms() - this.thread.board.began_ms(attempt.slot))
+    attempt.takeOver(this.#ago_ms(attempt))
     this.#events.alone()
   }
 
@@ -114,10 +118,16 @@ export class Batch {
     for (let attempt = this.#attempts[this.#next]; attempt !== undefined; attempt = this.#attempts[++this.#next]) {
       const { claim } = attempt
       if (claim === claims.ended) {
-        const { result, ran_ms } = board.read(attempt.slot)
-        attempt.conclude(result, ran_ms)
+        const ended = board.read(attempt.slot)
+        if (ended === undefined) this.thread.refuse('a result that makes no sense')
+        attempt.conclude(ended?.result ?? damaged, ended?.ran_ms ?? 0)
       } else if (claim !== claims.recalled && claim !== claims.told) return
     }
+  }
+
+  /** How long ago one began. */
+  #ago_ms ({ slot }: Attempt): number {
+    return this.thread.board.ago_ms(slot, performance.now() - this.dispatched_ms)
   }
 
   #current (): Attempt | undefined {
@@ -135,6 +145,16 @@ export class Batch {
     culprit?.died(death)
     if (culprit !== undefined) this.#giveBack()
     else for (const attempt of this.#attempts.toReversed()) if (attempt.recall()) attempt.again(death)
+    this.#settleRest()
+  }
+
+  /** What the thread said has ended, or begun, and left without a result: it must not run again. */
+  #settleRest (): void {
+    for (const attempt of this.#attempts) {
+      if (attempt.run.settled || attempt.claim === claims.recalled) continue
+      this.thread.refuse('no result of a run that it had begun')
+      attempt.conclude(damaged, 0)
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Result } from './protocol.ts'
+import { isDuration, readToolResult } from './incoming.ts'
+import type { ToolResult } from './protocol.ts'
 
 /** Calls a thread is given at once, at most. */
 export const slotsMax = 64
@@ -15,6 +16,10 @@ export const claims = { dispatched: 1, loading: 2, begun: 3, recalled: 4, ended:
 const kinds = { output: 1, failed: 2, ascii: 3 } as const
 const layout = { claims: 0, kinds: 4 * slotsMax, offsets: 8 * slotsMax, lengths: 12 * slotsMax, began: 16 * slotsMax, ran: 24 * slotsMax, left: 32 * slotsMax, used: 32 * slotsMax + 4, text: 32 * slotsMax + 8 } as const
 
+/** Taken before a tool could replace them: the thread uses this file, too. */
+const { parse, stringify } = JSON
+const { compareExchange, load, store } = Atomics
+
 // `performance.now` begins at another moment in each thread; the clock under it is one for all.
 const now = performance.now.bind(performance)
 const [seconds, nanoseconds] = process.hrtime()
@@ -27,7 +32,8 @@ export function clock_ms (): number {
 
 /**
  * Memory that the main thread and a script thread share: how far each of the calls is that the thread was given, and the
- * results of those that ended. They outlive the thread: what had ended when it died has ended.
+ * results of those that ended. They outlive the thread: what had ended when it died has ended. Tools are not given it, but code in the
+ * thread might come by it, so the main thread believes nothing that it reads.
  */
 export class Board {
   readonly memory: SharedArrayBuffer
@@ -61,26 +67,28 @@ export class Board {
   /** The main thread: so many calls are given, in the slots from 0 on. */
   deal (count: number): void {
     this.#ascii = ''
-    for (let slot = 0; slot < count; slot++) Atomics.store(this.#claims, slot, claims.dispatched)
+    for (let slot = 0; slot < count; slot++) store(this.#claims, slot, claims.dispatched)
   }
 
   /** The script thread: it ends, by itself. */
   leave (): void {
-    Atomics.store(this.#left, 0, 1)
+    store(this.#left, 0, 1)
   }
 
   /** Whether the thread has begun to end by itself. */
   get left (): boolean {
-    return Atomics.load(this.#left, 0) === 1
+    return load(this.#left, 0) === 1
   }
 
+  /** How far a call is. What is none of `claims` was written by nobody of ours: then it has begun, since it must not run again. */
   claim (slot: number): number {
-    return Atomics.load(this.#claims, slot)
+    const claim = load(this.#claims, slot)
+    return claim >= claims.dispatched && claim <= claims.told ? claim : claims.begun
   }
 
   /** Moves a claim on; false when the other side was first. */
   move (slot: number, from: number, to: number): boolean {
-    return Atomics.compareExchange(this.#claims, slot, from, to) === from
+    return compareExchange(this.#claims, slot, from, to) === from
   }
 
   /** The script thread: results are written from the beginning again. */
@@ -94,14 +102,15 @@ export class Board {
     return this.move(slot, from, claims.begun)
   }
 
-  /** When a call began, by `clock_ms`. */
-  began_ms (slot: number): number {
-    return this.#began[slot] ?? 0
+  /** How long ago a call began, in milliseconds: from 0 to `most_ms`. */
+  ago_ms (slot: number, most_ms: number): number {
+    const ago_ms = clock_ms() - (this.#began[slot] ?? 0)
+    return isDuration(ago_ms) ? Math.min(ago_ms, most_ms) : ago_ms < 0 ? 0 : most_ms
   }
 
   /** The script thread: the call ended. @returns false when there is no room: then its result has to be sent */
-  put (slot: number, result: Result, ran_ms: number): boolean {
-    const text = result.kind === 'output' ? result.text : JSON.stringify(result)
+  put (slot: number, result: ToolResult, ran_ms: number): boolean {
+    const text = result.kind === 'output' ? result.text : stringify(result)
     const bytes = result.kind === 'output' ? result.bytes : Buffer.byteLength(text)
     const used = this.#used[0] ?? 0
     if (used + bytes > textBytes) return false
@@ -111,23 +120,35 @@ export class Board {
     this.#lengths[slot] = bytes
     this.#used[0] = used + bytes
     this.#ran[slot] = ran_ms
-    Atomics.store(this.#claims, slot, claims.ended)
+    store(this.#claims, slot, claims.ended)
     return true
   }
 
   /** The script thread: the result of the call is on its way as a message. */
   tell (slot: number): void {
-    Atomics.store(this.#claims, slot, claims.told)
+    store(this.#claims, slot, claims.told)
   }
 
-  /** The main thread: the result of a call whose claim is `ended`. */
-  read (slot: number): { result: Result, ran_ms: number } {
+  /** The main thread: the result of a call whose claim is `ended`; undefined where what is there is none. */
+  read (slot: number): { result: ToolResult, ran_ms: number } | undefined {
     const from = this.#offsets[slot] ?? 0
     const bytes = this.#lengths[slot] ?? 0
-    const kind = this.#kinds[slot]
-    const text = kind === kinds.ascii ? this.#readAscii(from, from + bytes) : this.#text.toString('utf8', from, from + bytes)
-    const result = kind === kinds.failed ? JSON.parse(text) as Result : { kind: 'output' as const, text, bytes } // written by `put`
-    return { result, ran_ms: this.#ran[slot] ?? 0 }
+    const ran_ms = this.#ran[slot]
+    if (from < 0 || bytes < 0 || from + bytes > textBytes || !isDuration(ran_ms)) return undefined
+    switch (this.#kinds[slot]) {
+      case kinds.ascii: return { result: { kind: 'output', text: this.#readAscii(from, from + bytes), bytes }, ran_ms }
+      case kinds.output: return { result: { kind: 'output', text: this.#decode(from, bytes), bytes }, ran_ms }
+      case kinds.failed: {
+        const result = readToolResult(parsed(this.#decode(from, bytes)), textBytes)
+        return result && { result, ran_ms }
+      }
+      default: return undefined
+    }
+  }
+
+  /** From a copy: the decoder must not meet bytes that the thread changes meanwhile. */
+  #decode (from: number, bytes: number): string {
+    return Buffer.from(this.#text.subarray(from, from + bytes)).toString()
   }
 
   /** Decodes all that is there in one call: a call for each output costs more than all else that is done with it here. */
@@ -137,5 +158,13 @@ export class Board {
       this.#ascii = this.#text.toString('latin1', from, Math.max(to, this.#used[0] ?? 0))
     }
     return this.#ascii.slice(from - this.#asciiFrom, to - this.#asciiFrom)
+  }
+}
+
+function parsed (text: string): unknown {
+  try {
+    return parse(text) as unknown
+  } catch {
+    return undefined
   }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { definePlugin, threadsOf, type Executor } from '../../kernel/index.ts'
+import { definePlugin, SkilletError, threadsOf, type Executor } from '../../kernel/index.ts'
+import { stopping } from './limits.ts'
 import type { Pool } from './pool.ts'
 
 /** Between asking a tool to end and ending its thread. */
@@ -8,7 +9,7 @@ const grace_ms = 300
 const threadsMin = 64
 const threadsEach = 8
 
-/** Runs script skills in worker threads. The pool, with Piscina, is loaded when the first of them is to run. */
+/** Runs script skills in worker threads. The pool is loaded when the first of them is to run. */
 export default definePlugin({
   name: 'executor-worker',
   slot: 'executor',
@@ -32,15 +33,26 @@ export default definePlugin({
     let pool: Pool | undefined
     let loading: Promise<Pool> | undefined
     const load = (): Promise<Pool> => loading ??= import('./pool.ts').then(({ Pool }) => pool = new Pool(limits, log))
-    scope.defer(async () => { await (await loading)?.close() })
+    let closed = false
+    scope.defer(async () => {
+      closed = true
+      await (await loading)?.close()
+    })
     const getReady = async (): Promise<void> => { (await load()).prepare() }
     const executor: Executor & { readonly size: number } = {
       runtime: 'script',
       /** Threads there are, whatever they do. */
       get size () { return pool?.size ?? 0 },
-      run: (task, observer, signal) => pool === undefined ? load().then(pool => pool.run(task, observer, signal)) : pool.run(task, observer, signal),
-      prepare () { getReady().catch(() => {}) }, // the run will tell what is wrong
-      probe: async () => (await load()).probe()
+      run (task, observer, signal) {
+        if (pool !== undefined) return pool.run(task, observer, signal)
+        if (closed) return Promise.reject(new SkilletError('OVERLOADED', stopping))
+        return load().then(pool => pool.run(task, observer, signal))
+      },
+      prepare () { if (!closed) getReady().catch(() => {}) }, // the run will tell what is wrong
+      async probe () {
+        if (closed) throw new Error(stopping)
+        await (await load()).probe()
+      }
     }
     return executor
   }

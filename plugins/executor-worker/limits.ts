@@ -27,3 +27,5 @@ export const attemptsMax = 3
 export const settle_ms = 100
 /** A thread that blocks outside JavaScript can't be ended at once; after so long it is no longer waited for. */
 export const abandon_ms = 1000
+/** Said to whoever asks a closed executor for something. */
+export const stopping = 'The executor is stopping and takes no new runs'

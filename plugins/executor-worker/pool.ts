@@ -1,13 +1,12 @@
-import { List, SkilletError, within, type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
+import { letThreadsEnd, List, messageOf, SkilletError, within, type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver } from '../../kernel/index.ts'
 import { Attempt } from './attempt.ts'
 import { Batch } from './batch.ts'
 import { slotsMax } from './board.ts'
 import { threadEnvironment } from './environment.ts'
 import { headroom_mib, HeapWatch } from './heap-watch.ts'
-import { batch_ms, begin_ms, settle_ms, type Limits } from './limits.ts'
-import type { Message } from './protocol.ts'
+import { batch_ms, begin_ms, settle_ms, stopping, type Limits } from './limits.ts'
 import { failed, mebibytes, nothing, Run } from './run.ts'
-import { Thread } from './thread.ts'
+import { Thread, type ThreadOptions } from './thread.ts'
 
 /**
  * Tools that are known to take long give way to the server and to short ones, by so much. Where all cores compute, p99 of health checks on
@@ -47,6 +46,7 @@ export class Pool implements Executor {
   #sweep: NodeJS.Timeout | undefined
 
   constructor (limits: Limits, log: Logger) {
+    letThreadsEnd()
     this.#limits = limits
     this.#log = log
     this.#heap = new HeapWatch(limits.heapBytesMax, log, () => [...this.#threads].every(thread => !thread.leaving))
@@ -59,10 +59,11 @@ export class Pool implements Executor {
 
   /**
    * Runs a task to its outcome.
-   * @throws SkilletError OVERLOADED when the queue is full
+   * @throws SkilletError OVERLOADED when the queue is full, the system has no room for another thread, or it is closed
    */
   run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
-    if (signal.aborted || this.#closed) return Promise.resolve({ ...nothing, status: 'cancelled' })
+    if (this.#closed) return Promise.reject(new SkilletError('OVERLOADED', stopping))
+    if (signal.aborted) return Promise.resolve({ ...nothing, status: 'cancelled' })
     const { module } = task.skill
     if (module === undefined) return Promise.resolve(failed(`the skill ${task.skill.name} has no module to run`))
     const waiting = this.#short.size + this.#others.size
@@ -80,13 +81,11 @@ export class Pool implements Executor {
   /** Starts a thread, where there is none. */
   prepare (): void {
     if (this.#closed || this.#threads.size > 0) return
-    const thread = this.#newThread(0)
-    thread.start()
-    this.#giveBack(thread)
+    this.#giveBack(this.#newThread(0))
   }
 
   async probe (): Promise<void> {
-    if (this.#closed) throw new Error('the executor is stopping')
+    if (this.#closed) throw new Error(stopping)
     if (this.#computing >= this.#limits.threads) return // each has its time limit
     const thread = this.#idle.pop() ?? (this.#threads.size < this.#limits.threadsMax ? this.#newThread(0) : undefined)
     if (thread === undefined) return
@@ -153,21 +152,38 @@ export class Pool implements Executor {
   }
 
   #startOther (run: Run | undefined): boolean {
-    const thread = run && this.#threadFor(run, run.pace.known && !run.pace.short ? nice : 0)
+    const thread = run && this.#threadOrRefusal(run, run.pace.known && !run.pace.short ? nice : 0)
     if (run === undefined || thread === undefined) return false
     this.#others.delete(run)
+    if (thread instanceof Error) return this.#refuse(run, thread)
     this.#start(thread, [run], false)
     return true
   }
 
   #startShort (first: Run | undefined): boolean {
     if (first === undefined || (this.#batches > 0 && this.#short.size < slotsMax)) return false
-    const thread = this.#threadFor(first, 0)
+    const thread = this.#threadOrRefusal(first, 0)
     if (thread === undefined) return false
+    if (thread instanceof Error) return this.#short.delete(first) && this.#refuse(first, thread)
     const together = thread.has(first.module, first.task.skill.revision)
     const runs = together ? this.#fitting(thread) : [first]
     for (const run of runs) this.#short.delete(run)
     this.#start(thread, runs, together)
+    return true
+  }
+
+  /** As `threadFor`; an error where the system has no room for another. */
+  #threadOrRefusal (run: Run, nice: number): Thread | Error | undefined {
+    try {
+      return this.#threadFor(run, nice)
+    } catch (error) {
+      this.#log.error({ error: messageOf(error) }, 'no script thread could be started')
+      return new SkilletError('OVERLOADED', 'The system has no room for another script thread; try again later', {}, { cause: error })
+    }
+  }
+
+  #refuse (run: Run, error: Error): true {
+    run.fault(error)
     return true
   }
 
@@ -238,7 +254,7 @@ export class Pool implements Executor {
   /** An idle thread, or a new one. Undefined when there are as many as there may be: one that ends pumps again. */
   #threadFor (run: Run, nice: number): Thread | undefined {
     const { directory, revision } = run.task.skill
-    const fits = (thread: Thread): boolean => thread.nice === nice && thread.takes(run)
+    const fits = (thread: Thread): boolean => !thread.leaving && thread.nice === nice && thread.takes(run)
     let at = this.#idle.findLastIndex(thread => fits(thread) && thread.has(run.module, revision))
     while (at >= 0 || (at = this.#idle.findLastIndex(fits)) >= 0) {
       const [thread] = this.#idle.splice(at, 1)
@@ -265,12 +281,13 @@ export class Pool implements Executor {
   #newThread (nice: number): Thread {
     const { heapBytesMax, outputBytesMax } = this.#limits
     const thread: Thread = new Thread({
-      data: { output_bytes_max: outputBytesMax, heap_bytes_kept_max: heapBytesMax / 2 },
+      data: { output_bytes_max: outputBytesMax, memory_bytes_kept_max: heapBytesMax / 2 },
       heap_mib: mebibytes(heapBytesMax) + (this.#heap.works ? headroom_mib : 0),
       env: this.#environment,
       nice,
       onMessage: message => { this.#hear(thread, message) },
-      onStray: error => { this.#stray(error.message) },
+      onStray: text => { this.#log.warn({ error: text }, 'a script tool raised an error after its end') },
+      onNonsense: what => { this.#log.warn({ what, skills: [...thread.versions.keys()] }, 'a script thread was ended for what it sent the server') },
       onGone: () => {
         this.#threads.delete(thread)
         const at = this.#idle.indexOf(thread)
@@ -312,29 +329,8 @@ export class Pool implements Executor {
     this.#sweep = undefined
   }
 
-  #hear (thread: Thread, message: Message): void {
-    switch (message.type) {
-      case 'stray':
-        return this.#stray(message.text)
-      case 'clean':
-        return this.#settling.get(thread)?.()
-      case 'loading':
-      case 'started':
-      case 'waiting':
-      case 'told':
-      case 'progress':
-      case 'log':
-        return this.#given.get(thread)?.hear(message)
-      case 'run':
-      case 'batch':
-      case 'ask':
-      case 'ping':
-      case 'ready':
-      case 'ended': // Sent another way, or heard by the thread itself.
-    }
-  }
-
-  #stray (text: string): void {
-    this.#log.warn({ error: text }, 'a script tool raised an error after its end')
+  #hear (thread: Thread, message: Parameters<ThreadOptions['onMessage']>[0]): void {
+    if (message.type === 'clean') this.#settling.get(thread)?.()
+    else this.#given.get(thread)?.hear(message)
   }
 }

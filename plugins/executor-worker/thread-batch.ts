@@ -1,23 +1,26 @@
 import { setImmediate } from 'node:timers'
 import { claims, type Board } from './board.ts'
-import type { Ended, Message, Of, Result } from './protocol.ts'
+import type { Ended, FromThread, Of, ToolResult } from './protocol.ts'
 import { Execution } from './thread-execution.ts'
 import { activeCount, leftOpen, whenClosed } from './thread-leftovers.ts'
 import { isLoaded, toolOf, urlOf } from './thread-modules.ts'
 import { isThenable, settled } from './thread-promise.ts'
 import { failureOf, resultOf } from './thread-text.ts'
 
-/** Taken before any tool could replace it, and look at what others are given. */
+/** Taken before any tool could replace them, and look at what others are given. */
 const { parse } = JSON
+const immediate = setImmediate
 
 /** What a batch needs of its thread. */
 export interface Host {
-  send (message: Message): void
+  send (message: FromThread): void
   begin (execution: Execution, env: Record<string, string>): void
   /** Calls a function as that execution's own. */
   as<T> (execution: Execution, call: () => T): T
   end (execution: Execution): void
-  keepsTooMuch (ran_ms: number): boolean
+  keepsTooMuch (): boolean
+  /** Ends the thread, since a tool broke what it runs on. */
+  giveUp (): void
 }
 
 /** A call whose tool was called, and what came of it: undefined while its promise is pending. */
@@ -25,7 +28,7 @@ interface Turn {
   readonly slot: number
   readonly execution: Execution
   readonly began_ms: number
-  end: { result: Result, ran_ms: number, over: boolean } | undefined
+  end: { result: ToolResult, ran_ms: number, over: boolean } | undefined
 }
 
 /**
@@ -40,26 +43,33 @@ class Batch {
   readonly #bytesMax: number
   readonly #host: Host
   readonly #before = activeCount()
-  readonly #resolve: (ended: Ended | null) => void
   #turn: Turn | undefined
   /** No further call begins. */
   #over = false
   /** The turn after the last call has come. */
   #closed = false
-  /** Whether a message tells something that the end of the batch must not overtake. */
-  #spoke = false
 
-  constructor (message: Of<'batch'>, board: Board, bytesMax: number, host: Host, resolve: (ended: Ended | null) => void) {
+  constructor (message: Of<'batch'>, board: Board, bytesMax: number, host: Host) {
     this.#message = message
     this.#parameters = parse(message.parameters) as unknown[] // written by the main thread
     this.#board = board
     this.#bytesMax = bytesMax
     this.#host = host
-    this.#resolve = resolve
-    board.clear()
+  }
+
+  begin (): void {
+    this.#board.clear()
     // Node drains its queues between two immediates. Only the last is active: so they count as one open resource.
-    for (let slot = 0; slot < message.tool_of.length; slot++) setImmediate(() => { this.#step(slot) }).unref()
-    setImmediate(() => { this.#close() })
+    for (let slot = 0; slot < this.#message.tool_of.length; slot++) immediate(() => { this.#try(() => { this.#step(slot) }) }).unref()
+    immediate(() => { this.#try(() => { this.#close() }) })
+  }
+
+  #try (work: () => void): void {
+    try {
+      work()
+    } catch {
+      this.#host.giveUp()
+    }
   }
 
   #step (slot: number): void {
@@ -88,7 +98,7 @@ class Batch {
     const end = await this.#host.as(turn.execution, () => settled(turn.execution, () => promise))
     const result = 'error' in end ? failureOf(end.error) : resultOf(end.value, this.#bytesMax)
     turn.end = { result, ran_ms: performance.now() - turn.began_ms, over: end.over }
-    if (this.#over) this.#finish() // it waited, and was the last
+    if (this.#over) this.#try(() => { this.#finish() }) // it waited, and was the last
   }
 
   /** Ends the call whose tool was called. @returns whether another may begin */
@@ -97,14 +107,14 @@ class Batch {
     if (turn === undefined) return true
     const { slot, execution, end } = turn
     if (end === undefined) {
-      this.#spoke = true
       this.#host.send({ type: 'waiting', run: execution.message.run })
       this.#over = true
       return false
     }
     this.#turn = undefined
     this.#host.end(execution)
-    const spent = !end.over || this.#host.keepsTooMuch(end.ran_ms)
+    // At the end of a batch, and after what took long: it costs as much as a short run.
+    const spent = !end.over || ((end.ran_ms >= 1 || this.#closed || this.#over) && this.#host.keepsTooMuch())
     const settling = !spent && leftOpen(this.#before + (this.#closed ? 0 : 1))
     this.#tell(slot, execution, end.result, end.ran_ms)
     if (!spent && !settling && !this.#over) return true
@@ -112,10 +122,9 @@ class Batch {
     return false
   }
 
-  #tell (slot: number, { spoke, message: { run } }: Execution, result: Result, ran_ms: number): void {
+  #tell (slot: number, { spoke, message: { run } }: Execution, result: ToolResult, ran_ms: number): void {
     const whole = result.kind !== 'output' || result.bytes <= this.#bytesMax
     if (!spoke && whole && this.#board.put(slot, result, ran_ms)) return
-    this.#spoke = true
     this.#host.send({ type: 'told', run, result, ran_ms })
     this.#board.tell(slot)
   }
@@ -127,17 +136,14 @@ class Batch {
 
   #end (thread: Ended['thread']): void {
     this.#over = true
-    const ended: Ended = { type: 'ended', run: this.#message.run, result: { kind: 'board' }, ran_ms: 0, thread }
-    if (thread === 'free' && !this.#spoke) return this.#resolve(ended)
-    this.#host.send(ended)
+    this.#host.send({ type: 'ended', run: this.#message.run, result: { kind: 'board' }, ran_ms: 0, thread })
     if (thread === 'settling') whenClosed(this.#before, () => { this.#host.send({ type: 'clean', run: this.#message.run }) })
-    this.#resolve(null)
   }
 }
 
 const none = {}
 
-/** Runs a batch. Resolves with its end, or with null where that was sent, behind what came before it. */
-export function performBatch (message: Of<'batch'>, board: Board, bytesMax: number, host: Host): Promise<Ended | null> {
-  return new Promise(resolve => new Batch(message, board, bytesMax, host, resolve))
+/** Runs a batch, and sends its end. */
+export function performBatch (message: Of<'batch'>, board: Board, bytesMax: number, host: Host): void {
+  new Batch(message, board, bytesMax, host).begin()
 }

@@ -1,8 +1,9 @@
 import type { Writable } from 'node:stream'
 import type { LogLevel } from '../../kernel/index.ts'
+import { speech } from './protocol.ts'
 
 /** A line longer than this is cut, in characters. */
-export const lineMax = 8192
+const lineMax = speech.line_characters
 
 /** Takes a line that a tool wrote. */
 export type Line = (level: LogLevel, text: string) => void

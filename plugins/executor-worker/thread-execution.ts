@@ -1,15 +1,11 @@
 import type { LogLevel, ToolContext } from '../../kernel/index.ts'
-import type { Message, Of } from './protocol.ts'
-import { lineMax } from './thread-capture.ts'
+import { speech, type FromThread, type Of } from './protocol.ts'
 import { later } from './thread-leftovers.ts'
 import { bounded } from './thread-text.ts'
 
-/** What one execution may log: lines, and characters in all. */
-const linesMax = 1000
+/** What one execution may log in all. */
 const charactersMax = 1_048_576
-/** Progress is told at most so often; the last is always told. */
-const progress_ms = 100
-const progressMessageMax = 1024
+const { lines: linesMax, line_characters: lineMax, progress_ms, progress_characters: progressMessageMax } = speech
 
 /** What an execution is told of itself. */
 export type Given = Pick<Of<'run'>, 'run' | 'execution_id' | 'config' | 'secrets'>
@@ -17,7 +13,7 @@ export type Given = Pick<Of<'run'>, 'run' | 'execution_id' | 'config' | 'secrets
 /** One execution in this thread: what it is told, and what it says. */
 export class Execution {
   readonly message: Given
-  readonly #send: (message: Message) => void
+  readonly #send: (message: FromThread) => void
   #controller: AbortController | undefined
   #asked = false
   #lines = 0
@@ -31,7 +27,7 @@ export class Execution {
   /** Ends it as failed, by an error that came beside its own promise. */
   fail: ((error: unknown) => void) | undefined
 
-  constructor (message: Given, send: (message: Message) => void) {
+  constructor (message: Given, send: (message: FromThread) => void) {
     this.message = message
     this.#send = send
   }

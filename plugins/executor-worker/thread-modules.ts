@@ -35,7 +35,23 @@ export function toolOf (url: string, name: string): Run {
   const tool = typeof tools === 'object' && tools !== null && Object.hasOwn(tools, name) ? property(tools, name) : undefined
   const run = property(tool, 'run')
   if (typeof run !== 'function') throw new Error(`the module's default export has no function tools.${name}.run`)
-  return (parameters, context) => Reflect.apply(run, tool, [parameters, context])
+  const inherits = hasInheritedName(tool)
+  return (given, context) => Reflect.apply(run, tool, [inherits ? Object.setPrototypeOf(given, null) : given, context])
+}
+
+/** By tool: asked for each run. */
+const inherited = new WeakMap<object, boolean>()
+
+/** Whether a tool has a parameter such as `constructor`: it must find none where none was given. */
+function hasInheritedName (tool: unknown): boolean {
+  if (typeof tool !== 'object' || tool === null) return false
+  let found = inherited.get(tool)
+  if (found === undefined) {
+    const parameters = property(tool, 'parameters')
+    found = typeof parameters === 'object' && parameters !== null && Object.keys(parameters).some(name => name in Object.prototype)
+    inherited.set(tool, found)
+  }
+  return found
 }
 
 function property (value: unknown, name: string): unknown {

@@ -1,14 +1,13 @@
-import type { Result } from './protocol.ts'
+import { speech, type ToolResult } from './protocol.ts'
 
-/** The longest message of a failure, in characters. */
-const messageMax = 8192
-const nameMax = 128
+/** The longest message of a failure, and the longest name of its error. */
+const { failure_characters: messageMax, name_characters: nameMax } = speech
 
 /**
  * The output that a returned value is: a string as it is, nothing for undefined, anything else as JSON.
  * @param bytesMax how many bytes can be kept: no more characters than that are sent on
  */
-export function resultOf (value: unknown, bytesMax: number): Result {
+export function resultOf (value: unknown, bytesMax: number): ToolResult {
   let text
   try {
     text = textOf(value)
@@ -30,7 +29,7 @@ function textOf (value: unknown): string {
 }
 
 /** Whatever was thrown, as a failure. */
-export function failureOf (thrown: unknown, prefix = ''): Result {
+export function failureOf (thrown: unknown, prefix = ''): ToolResult {
   return { kind: 'failed', message: bounded(prefix + messageOfThrow(thrown), messageMax), name: nameOf(thrown) }
 }
 

@@ -1,9 +1,11 @@
 import { Piscina } from 'piscina'
-import type { MessagePort, Worker } from 'node:worker_threads'
-import { within } from '../../kernel/index.ts'
+import { MessageChannel, receiveMessageOnPort, type MessagePort, type Worker } from 'node:worker_threads'
+import { isObject, messageOf, within } from '../../kernel/index.ts'
 import { Board } from './board.ts'
-import { isMessage, type Ended, type Message, type Of, type ThreadData } from './protocol.ts'
+import { readFromThread } from './incoming.ts'
 import { abandon_ms } from './limits.ts'
+import { speech, type Ended, type FromThread, type Of, type Service, type ThreadData, type ToThread } from './protocol.ts'
+import { Speech } from './speech.ts'
 
 /** How a thread ended while it had a run. */
 export class ThreadDeath extends Error {
@@ -11,67 +13,82 @@ export class ThreadDeath extends Error {
   /** Undefined when it was no longer waited for. */
   readonly code: number | undefined
   readonly outOfMemory: boolean
+  /** Whether it was ended for what it sent. */
+  readonly refused: boolean
 
   constructor (code: number | undefined, cause: Error | undefined) {
     super(cause?.message ?? `the thread ended with code ${code}`, { cause })
     this.code = code
-    this.outOfMemory = cause !== undefined && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    this.outOfMemory = isOutOfMemory(cause)
+    this.refused = cause instanceof Refusal
   }
 }
 
-/** The run it has. */
+function isOutOfMemory (error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' && typeof error.message === 'string'
+}
+
+/** Why a thread is not listened to any more. */
+class Refusal extends Error {
+  override readonly name = 'Refusal'
+}
+
+/** The run or batch it has. */
 interface Given {
+  speech: Speech
   resolve (ended: Ended): void
   reject (death: ThreadDeath): void
-  /** How it ended, where that was told before the piscina task returned, or beside it. */
-  ended: Ended | undefined
-  /** The piscina task has returned: the thread takes another. */
-  returned: boolean
 }
 
 export interface ThreadOptions {
-  data: Omit<ThreadData, 'board'>
+  data: Pick<ThreadData, 'output_bytes_max' | 'memory_bytes_kept_max'>
   /** Hard limit of the heap, in MiB. */
   heap_mib: number
   env: Record<string, string>
   /** How much it gives way to other threads of the machine: 0 not at all, 19 most. */
   nice: number
-  /** What it says, but for `ready` and `ended`. */
-  onMessage (message: Message): void
+  /** What it says of its runs, but for their ends; or that it is clean. */
+  onMessage (message: Exclude<FromThread, Ended | Of<'stray'> | Of<'pong'>>): void
   /** An error in it that no run is told of. */
-  onStray (error: Error): void
+  onStray (text: string): void
+  /** It sent what no thread sends, and is ended. */
+  onNonsense (what: string): void
   /** It has ended, or is no longer waited for. */
   onGone (): void
+  /** Its entry; tests give one that says what it should not. */
+  entry?: URL
 }
 
 /** Said in place of an error that may hold a secret. */
 const withheld = 'its text is withheld: the thread has run a tool that was given a secret'
 
-const worker_file = new URL('worker.js', import.meta.url).href
+/** The longest error of the thread itself that is passed on, in characters. */
+const errorMax = 8192
 
 /**
- * One script thread: a Piscina pool of a single thread. Piscina decides alone which of its threads gets a task, gives
- * a queued one to a thread in the very turn in which that thread's last result arrives, and leaves a task in its queue
- * when a starting thread dies. With one thread to a pool, which run is where is known, and a thread that is to be
- * ended gets nothing more; the throughput is the same (measured: 14,000 to 17,000 trivial tasks a second both ways).
+ * One script thread: a Piscina pool of a single thread, whose only task is to serve. With one thread to a pool it is known which
+ * run is where, and a thread that is to be ended gets nothing more.
  *
- * Atomics are off. 'sync' blocks the thread between tasks, so what a tool left behind would run in the next one's
- * time; 'async' and 'disabled' keep its event loop live. In an interleaved run (trivial tasks a second, median): sync
- * 15,150, async 12,265 to 14,605, disabled 15,340; with a `started` message each 14,532, 16,602 and 17,052.
+ * Tools run in it, so nothing that comes from it is believed before it was read (`incoming.ts`) and fits what the thread was given
+ * (`speech.ts`); the first message that does not ends the thread. Runs go over a port of our own: Piscina believes what a thread
+ * answers, and a `null` on its port would throw on the main thread. It never answers there while it serves.
  */
 export class Thread {
   readonly #piscina: Piscina
-  readonly board = new Board()
+  readonly #worker: Worker
+  readonly #port: MessagePort
   readonly #options: ThreadOptions
+  readonly board = new Board()
   readonly nice: number
-  #worker: Worker | undefined
-  /** Where it was started before it was given anything: resolves when it answers, or never will. */
-  #starting: Promise<void> | undefined
-  #port: MessagePort | undefined
-  /** A run to be asked as soon as the thread listens. */
-  #ask: Of<'ask'> | undefined
+  readonly id: number
   #error: Error | undefined
   #given: Given | undefined
+  /** The run it had last, while it may still say that it is clean. */
+  #settling: number | undefined
+  #pong: { resolve (): void, reject (error: Error): void } | undefined
+  /** Since it was last given something. */
+  #strays = 0
+  #refused = false
   #gone = false
   /** Whether it was ever given anything secret. */
   #sensitive = false
@@ -85,31 +102,39 @@ export class Thread {
   /** performance.now() when it was last given back. */
   idle_since_ms = 0
 
+  /** Starts it. */
   constructor (options: ThreadOptions) {
     this.#options = options
     this.nice = options.nice
+    const { port1, port2 } = new MessageChannel()
+    this.#port = port1
+    const { nice } = options
     this.#piscina = new Piscina({
-      filename: worker_file,
+      filename: (options.entry ?? new URL('worker.js', import.meta.url)).href,
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: Infinity,
-      atomics: 'disabled',
+      atomics: 'disabled', // the thread's event loop goes on between runs
       recordTiming: false,
-      niceIncrement: options.nice,
       argv: [],
       execArgv: [],
       env: options.env,
       resourceLimits: { maxOldGenerationSizeMb: options.heap_mib },
-      workerData: { ...options.data, board: this.board.memory } satisfies ThreadData
+      workerData: { ...options.data, nice, board: this.board.memory } satisfies ThreadData
     })
-    // Without a listener, an error in an idle thread would end the process.
-    this.#piscina.on('error', (error: Error) => { options.onStray(this.#sensitive ? new Error(withheld) : error) })
-    this.#piscina.on('message', (message: unknown) => { if (isMessage(message)) this.#hear(message) })
-  }
-
-  /** Undefined until its first run is given to it. */
-  get id (): number | undefined {
-    return this.#worker?.threadId
+    this.#piscina.on('error', error => { this.#fail(error) })
+    this.#piscina.on('message', () => { this.refuse('a message to parentPort, which is the server\'s') })
+    this.#piscina.on('workerCreate', worker => { this.#guard(worker) }) // before the thread has any task
+    this.#piscina.run({ port: port2 } satisfies Service, { transferList: [port2] }).catch(() => {}) // its end is told by the worker
+    const worker = this.#worker = firstOf(this.#piscina.threads)
+    this.id = worker.threadId
+    worker.on('error', error => { this.#fail(error) })
+    worker.on('exit', code => { this.#leave(code) })
+    worker.on('messageerror', () => { this.refuse('a message to parentPort that can\'t be read') })
+    port1.on('message', value => { this.#hear(value) })
+    port1.on('messageerror', () => { this.refuse('a message that can\'t be read') })
+    this.#hold(false)
+    port1.on('close', () => { if (!this.#gone) worker.ref() }) // its exit is heard of, too
   }
 
   get ending (): boolean {
@@ -121,42 +146,23 @@ export class Thread {
     return this.ending || this.board.left
   }
 
-  /** Starts it before there is anything to run. */
-  start (): void {
-    this.#starting = this.ping().catch(() => {})
-  }
-
   /**
    * Gives it a run or a batch. One at a time; its board was dealt for it.
    * @throws ThreadDeath when it ended before the run did; everything it had said before was heard by then
    */
-  async execute (message: Of<'run'> | Of<'batch'>): Promise<Ended> {
+  execute (message: Of<'run'> | Of<'batch'>): Promise<Ended> {
     if (message.type === 'run') {
       this.revisions.set(message.module, message.revision)
       this.#sensitive ||= message.sensitive
     }
-    if (this.#starting !== undefined) await this.#starting
-    this.#starting = undefined
-    if (this.#gone) throw new ThreadDeath(undefined, this.#error)
-    try {
-      return await new Promise<Ended>((resolve, reject) => {
-        const given: Given = { resolve, reject, ended: undefined, returned: false }
-        this.#given = given
-        const returned = (ended: Ended | null): void => {
-          given.returned = true
-          given.ended ??= ended ?? undefined
-          if (given.ended !== undefined) resolve(given.ended)
-        }
-        this.#piscina.run(message).then(returned, (error: unknown) => {
-          // Piscina tells of the thread's end too, by an error without a code: its exit event says more, and comes.
-          if (error instanceof Error) this.#error ??= error
-          void this.end()
-        })
-        if (this.#worker === undefined) this.#attach()
-      })
-    } finally {
-      this.#given = undefined
-    }
+    if (this.ending) return Promise.reject(new ThreadDeath(undefined, this.#error))
+    return new Promise((resolve, reject) => {
+      this.#post(message)
+      this.#settling = undefined
+      this.#strays = 0
+      this.#given = { speech: new Speech(message), resolve, reject }
+      this.#hold(true)
+    })
   }
 
   /** Whether it has loaded this very module. */
@@ -175,17 +181,18 @@ export class Thread {
 
   /** Resolves when it answers. Only while it has no run. */
   async ping (): Promise<void> {
-    const answer = this.#piscina.run({ type: 'ping' } satisfies Message)
-    if (this.#worker === undefined) this.#attach()
-    await answer
+    if (this.ending) throw new ThreadDeath(undefined, this.#error)
+    this.#hold(true)
+    await new Promise<void>((resolve, reject) => {
+      this.#pong = { resolve, reject }
+      this.#post({ type: 'ping' })
+    })
+    if (this.#given === undefined) this.#hold(false)
   }
 
   /** Asks a running tool to end. */
   ask (run: number): void {
-    const message = { type: 'ask', run } as const
-    const port = this.#port
-    if (port === undefined) this.#ask = message
-    else port.postMessage(message)
+    this.#post({ type: 'ask', run })
   }
 
   /** Ends it, whatever it does. Resolves when it has ended, or is no longer waited for. */
@@ -198,44 +205,107 @@ export class Thread {
     this.#leave(undefined)
   }
 
-  #attach (): void {
-    const [worker] = this.#piscina.threads
-    if (worker === undefined) throw new Error('piscina started no thread')
-    this.#worker = worker
-    worker.on('error', (error: Error) => { this.#error ??= error })
-    worker.on('exit', code => { this.#leave(code) })
+  /**
+   * Lets Piscina believe no answer of the thread: as long as it serves it gives none, so whatever comes was sent by a tool.
+   * Piscina keeps what it knows of a worker behind a symbol.
+   */
+  #guard (worker: object): void {
+    const [symbol] = Object.getOwnPropertySymbols(worker)
+    const known: unknown = symbol === undefined ? undefined : Reflect.get(worker, symbol)
+    if (!isObject(known) || typeof known['onMessage'] !== 'function') throw new Error('this version of Piscina is not known')
+    known['onMessage'] = () => { this.refuse('an answer to Piscina, which is the server\'s') }
+    // Once it has its task, which would keep the process alive.
+    queueMicrotask(() => { if (isUnreferable(known['port'])) known['port'].unref() })
+  }
+
+  #post (message: ToThread): void {
+    this.#port.postMessage(message) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
+  }
+
+  /** Keeps the process alive while it has something to do, or lets it end. */
+  #hold (alive: boolean): void {
+    for (const handle of [this.#worker, this.#port]) {
+      if (alive) handle.ref()
+      else handle.unref()
+    }
   }
 
   #leave (code: number | undefined): void {
     if (this.#gone) return
+    // What it said before it ended was said.
+    for (let left = receiveMessageOnPort(this.#port); left !== undefined; left = receiveMessageOnPort(this.#port)) this.#hear(left.message)
     this.#gone = true
-    this.#port?.close()
-    const given = this.#given
-    if (given?.ended !== undefined) given.resolve({ ...given.ended, thread: 'spent' })
-    else given?.reject(new ThreadDeath(code, this.#error))
+    this.#port.close()
+    const death = new ThreadDeath(code, this.#error)
+    this.#pong?.reject(death)
+    this.#given?.reject(death)
+    this.#given = undefined
     void this.end()
     this.#options.onGone()
   }
 
-  #hear (message: Message): void {
+  /** An error ended it. */
+  #fail (error: unknown): void {
+    const text = messageOf(error).slice(0, errorMax)
+    // What a tool threw can have anything in place of its message.
+    this.#error ??= isOutOfMemory(error) ? error : new Error(text)
+    if (this.#given === undefined) this.#tellStray(text)
+  }
+
+  /** Ends it for what it sent, or wrote on its board: nothing it says is believed any more. */
+  refuse (what: string): void {
+    if (this.#gone || this.#refused) return
+    this.#refused = true
+    this.#error ??= new Refusal(what)
+    void this.end()
+    this.#options.onNonsense(what)
+  }
+
+  #hear (value: unknown): void {
+    if (this.#refused) return
+    const message = readFromThread(value, this.#options.data.output_bytes_max)
+    if (message === undefined) return this.refuse('a message that makes no sense')
     switch (message.type) {
-      case 'ready':
-        return this.#listen(message.port)
-      case 'ended':
-        if (this.#given === undefined) return
-        this.#given.ended = message
-        if (this.#given.returned) this.#given.resolve(message)
+      case 'pong':
+        if (this.#pong === undefined) return this.refuse('an answer to what was not asked')
+        this.#pong.resolve()
+        this.#pong = undefined
         return
       case 'stray':
-        return this.#options.onMessage(this.#sensitive ? { ...message, text: withheld } : message)
+        return this.#tellStray(message.text)
+      case 'clean':
+        if (message.run !== this.#settling) return this.refuse('word of a run that it does not have')
+        this.#settling = undefined
+        return this.#options.onMessage(message)
+      case 'ended':
+        if (this.#given?.speech.allows(message) !== true) return this.refuse('the end of a run that it does not have')
+        return this.#close(this.#given, message)
       default:
+        if (this.#given?.speech.allows(message) !== true) return this.refuse('word of a run that it does not have, or too many')
         this.#options.onMessage(message)
     }
   }
 
-  #listen (port: MessagePort): void {
-    this.#port = port
-    port.unref()
-    if (this.#ask !== undefined) port.postMessage(this.#ask)
+  #close (given: Given, ended: Ended): void {
+    this.#given = undefined
+    if (ended.thread === 'settling') this.#settling = ended.run
+    if (this.#pong === undefined) this.#hold(false)
+    given.resolve(ended)
   }
+
+  #tellStray (text: string): void {
+    // Twice: what it said at the end of one run may come in the next.
+    if (++this.#strays > 2 * speech.strays) return this.refuse('more errors than a thread may')
+    this.#options.onStray(this.#sensitive ? withheld : text)
+  }
+}
+
+function firstOf (workers: readonly Worker[]): Worker {
+  const [worker] = workers
+  if (worker === undefined) throw new Error('Piscina started no thread')
+  return worker
+}
+
+function isUnreferable (value: unknown): value is { unref (): void } {
+  return typeof value === 'object' && value !== null && 'unref' in value && typeof value.unref === 'function'
 }

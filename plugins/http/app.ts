@@ -70,7 +70,7 @@ export class App {
           if (exchange.method !== method) throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
           this.#checkLength(framing)
           const serve = (body: Uint8Array | undefined): void => {
-            serveEndpoint(endpoint, turn, body, new HttpCall(turn), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(turn, error) })
+            serveEndpoint(endpoint, turn, body, this.#it.door.meter(exchange), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(turn, error) })
           }
           if (method === 'POST') this.#read(turn, serve)
           else serve(undefined)

@@ -16,6 +16,9 @@ export interface Admission {
   readonly rate: HeaderBlock | undefined
 }
 
+/** Counts what a request holds beyond itself. */
+export interface Meter { readonly caller: string, charge (): SkilletError | undefined }
+
 /** Probes, neither counted nor asked for a key; and whoever sends no key where none is needed and nothing is counted. */
 export const unchecked: Admission = { access: undefined, unauthorized: undefined, refusal: undefined, rate: undefined }
 
@@ -81,6 +84,23 @@ export class Door {
       unauthorized: this.#auth_required && typeof found === 'string' ? unauthorized(found) : undefined,
       refusal,
       rate: verdict === undefined ? undefined : ['RateLimit-Policy', quota.header, 'RateLimit', leftHeader(verdict)]
+    }
+  }
+
+  /** Who sends a request that was let in, and a way to count further calls that it holds. */
+  meter (exchange: Pick<Exchange, 'headers' | 'remote_address'>): Meter {
+    const found = this.#keys.holderOf(exchange.headers)
+    const holder = typeof found === 'string' ? undefined : found
+    const [counters, name, { policies }] = holder === undefined
+      ? [this.#byAddress, this.#addresses.callerOf(exchange.remote_address, exchange.headers), this.#usual] as const
+      : [this.#byKey, holder.access.key, this.#quotaOf(holder)] as const
+    return {
+      caller: `${holder === undefined ? 'address' : 'key'} ${name}`,
+      charge () {
+        if (policies.length === 0) return undefined
+        const verdict = counters.take(name, policies)
+        return verdict.refusedBy === undefined ? undefined : refused(verdict, 'Too many calls')
+      }
     }
   }
 

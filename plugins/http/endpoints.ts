@@ -1,11 +1,13 @@
-import { abortSignalOf, SkilletError, type Call, type Endpoint } from '../../kernel/index.ts'
+import { abortSignalOf, SkilletError, type Endpoint } from '../../kernel/index.ts'
 import type { Turn } from './app.ts'
+import type { Meter } from './door.ts'
 import type { Replies } from './replies.ts'
 import type { Close } from './server.ts'
 
 /** Hands a request to an endpoint, in the terms of the web, and sends what it answers. @param body copied before this first waits */
-export async function serveEndpoint (endpoint: Endpoint, turn: Turn, body: Uint8Array | undefined, call: Call, replies: Replies, close: Close): Promise<void> {
-  const response = await endpoint.fetch(requestOf(turn, body, abortSignalOf(call.signal)), call)
+export async function serveEndpoint (endpoint: Endpoint, turn: Turn, body: Uint8Array | undefined, meter: Meter, replies: Replies, close: Close): Promise<void> {
+  const signal = abortSignalOf(turn.exchange.signal)
+  const response = await endpoint.fetch(requestOf(turn, body, signal), { transport: 'http', access: turn.admission.access, signal, ...meter })
   const streamed = response.headers.get('content-type')?.startsWith('text/event-stream') === true && response.body !== null
   if (streamed) replies.stream(turn, response, response.body, close)
   else replies.whole(turn, response, new Uint8Array(await response.arrayBuffer()), close)

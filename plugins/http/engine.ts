@@ -13,7 +13,7 @@ export async function chooseEngine (choice: 'auto' | 'uws' | 'node', log: Logger
   try {
     return await load()
   } catch (error) {
-    const reason = messageOf(error).split('\n')[0] ?? ''
+    const reason = messageOf(error)
     if (choice === 'uws') throw new Error(`uWebSockets.js does not load: ${reason}`, { cause: error })
     log.warn({ reason, node: process.version }, 'uWebSockets.js does not load here; the slower node:http serves instead')
     return nodeEngine

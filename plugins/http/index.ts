@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { definePlugin, within, type Config, type Transport } from '../../kernel/index.ts'
+import { definePlugin, schemas, within, type Config, type Transport } from '../../kernel/index.ts'
 import { App } from './app.ts'
 import { Door } from './door.ts'
 import { chooseEngine } from './engine.ts'
@@ -31,7 +31,7 @@ export default definePlugin({
   name: 'http',
   slot: 'transport',
   options: Type.Object({
-    engine: Type.Enum(['auto', 'uws', 'node'], { default: 'auto', description: 'uws: uWebSockets.js; node: node:http; auto: uWebSockets.js where it loads' })
+    engine: schemas.Choice(['auto', 'uws', 'node'], { default: 'auto', description: 'uws: uWebSockets.js; node: node:http; auto: uWebSockets.js where it loads' })
   }, { additionalProperties: false }),
   async setup ({ config, config_file, endpoints, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
     const { host, port, auth_required, allowed_hosts, cors_origins } = config.server
@@ -62,7 +62,7 @@ export default definePlugin({
       server.close()
     })
     const url = address(host, server.port)
-    log.info({ url, engine: engine.name }, `listening at ${url} (${engine.name})`)
+    log.info({ url, engine: engine.name, ...(engine.package !== undefined && { package: engine.package }) }, `listening at ${url} (${engine.name})`)
     return {
       url,
       engine: engine.name,

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { accessOf, defaultKeyName, hashKey, SCOPES, type Access, type KeySettings } from '../../kernel/index.ts'
+import { accessOf, Canceller, defaultKeyName, hashKey, SCOPES, type Access, type KeySettings } from '../../kernel/index.ts'
 import { headerOf, type HeaderBlock } from './server.ts'
 
 /** Who has a key. */
@@ -9,14 +9,22 @@ export interface KeyHolder {
   readonly limits: Pick<KeySettings, 'rate_limit_per_minute' | 'rate_limit_per_hour'>
 }
 
+interface NamedKey {
+  /** What it was made from: a key that did not change keeps its holder, and one whose rights did not change its access. */
+  readonly text: string
+  readonly rights: string
+  readonly hash: string
+  readonly holder: KeyHolder
+  readonly revoked: Canceller
+}
+
 /** Why a request has no holder: it sent no key, or one that is not valid. */
 export type NoKey = 'missing' | 'wrong'
 
 /** The keys of the server, which may change while it runs. */
 export class Keys {
   readonly #default: { readonly digest: Buffer, readonly holder: KeyHolder } | undefined
-  /** By name, with what it was made from: a key that did not change keeps its holder. */
-  #named = new Map<string, { text: string, hash: string, holder: KeyHolder }>()
+  #named: ReadonlyMap<string, NamedKey> = new Map()
   /**
    * By hash. The time of a lookup may tell something of a digest, which is of no use: a named key has 256 random bits, so that
    * nobody finds it by its digest. The default key is whatever the user chose, and is compared in constant time.
@@ -34,16 +42,12 @@ export class Keys {
     return this.#byHash.size + (this.#default === undefined ? 0 : 1)
   }
 
-  /** From now on these are the named keys. */
+  /** From now on these are the named keys. What goes on with one that is none any more, or has other rights, is told to end. */
   replace (keys: Readonly<Record<string, KeySettings>>): void {
-    const named = new Map<string, { text: string, hash: string, holder: KeyHolder }>()
-    for (const [name, settings] of Object.entries(keys)) {
-      const text = JSON.stringify(settings)
-      const known = this.#named.get(name)
-      named.set(name, known?.text === text ? known : { text, hash: settings.hash, holder: { access: accessOf(name, settings), limits: settings } })
-    }
-    this.#named = named
-    this.#byHash = new Map([...named.values()].map(({ hash, holder }) => [hash, holder]))
+    const before = this.#named
+    this.#named = new Map(Object.entries(keys).map(([name, settings]) => [name, namedKey(name, settings, before.get(name))]))
+    this.#byHash = new Map([...this.#named.values()].map(({ hash, holder }) => [hash, holder]))
+    for (const [name, { revoked }] of before) if (this.#named.get(name)?.revoked !== revoked) revoked.abort()
   }
 
   /** Who sent a request. Two different keys are none: nobody can say which was meant. */
@@ -57,4 +61,14 @@ export class Keys {
     if (this.#default !== undefined && timingSafeEqual(Buffer.from(hash), this.#default.digest)) return this.#default.holder
     return this.#byHash.get(hash) ?? 'wrong'
   }
+}
+
+function namedKey (name: string, settings: KeySettings, before: NamedKey | undefined): NamedKey {
+  const { hash, scopes, skills } = settings
+  const text = JSON.stringify(settings)
+  if (before?.text === text) return before
+  const rights = JSON.stringify([hash, scopes, skills])
+  if (before?.rights === rights) return { ...before, text, holder: { access: before.holder.access, limits: settings } }
+  const revoked = new Canceller()
+  return { text, rights, hash, holder: { access: { ...accessOf(name, settings), revoked }, limits: settings }, revoked }
 }

@@ -13,13 +13,38 @@ export const nodeEngine: Engine = { name: 'node:http', listen }
 
 /** How long the head of a request may take to arrive, a connection may be idle, and how often that is looked at, in milliseconds. */
 const times = { headersTimeout: 10_000, keepAliveTimeout: 10_000, connectionsCheckingInterval: 2_000 }
+/** How long a client may take nothing of its replies before it is closed, in milliseconds. Not `keepAliveTimeout`: a socket is asked which of both it has. */
+const untaken_ms = 11_000
+
+/** What is known of a connection. */
+interface Connection {
+  /** Requests that were not answered yet. */
+  owed: number
+  /** Its last reply is given: nothing may follow. */
+  ended: boolean
+  /** What came after its requests is no HTTP. */
+  broken: boolean
+}
+
+const connections = new WeakMap<Duplex, Connection>()
+
+function connectionOf (socket: Duplex): Connection {
+  let connection = connections.get(socket)
+  if (connection === undefined) connections.set(socket, connection = { owed: 0, ended: false, broken: false })
+  return connection
+}
 
 async function listen (options: ListenOptions): Promise<Server> {
   const { host, port, log } = options
   const pending = new Pending()
   // A missing Host is for the handler to refuse, in its own words.
   const server = createServer({ ...times, requestTimeout: Math.max(options.request_timeout_ms, times.headersTimeout), requireHostHeader: false, insecureHTTPParser: false }, (request, response) => {
-    const exchange = new NodeExchange(request, response, pending)
+    const connection = connectionOf(request.socket)
+    connection.owed++
+    response.once('close', () => {
+      if (--connection.owed === 0 && connection.broken) refuseMalformed(request.socket, options.malformed)
+    })
+    const exchange = new NodeExchange(request, response, connection, pending)
     try {
       options.handler(exchange)
     } catch (error) {
@@ -27,7 +52,12 @@ async function listen (options: ListenOptions): Promise<Server> {
       request.destroy()
     }
   })
-  server.on('clientError', (_error, socket) => { refuseMalformed(socket, options.malformed) })
+  server.on('clientError', (_error, socket) => {
+    const connection = connectionOf(socket)
+    connection.broken = true
+    // Replies that are owed go first: else this one would be taken for theirs.
+    if (connection.owed === 0 || connection.ended) refuseMalformed(socket, options.malformed)
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {
@@ -55,6 +85,9 @@ function portOf (server: NodeServer): number {
 
 function refuseMalformed (socket: Duplex, { status, headers, body }: ListenOptions['malformed']): void {
   if (!socket.writable || socket.destroyed) return
+  const connection = connectionOf(socket)
+  if (connection.ended) return void socket.end(() => { socket.destroy() })
+  connection.ended = true
   let head = `HTTP/1.1 ${statusLine(status)}\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
   for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
   socket.end(`${head}\r\n${body}`, () => { socket.destroy() })
@@ -67,14 +100,16 @@ class NodeExchange implements Exchange {
   readonly headers: HeaderBlock
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
+  readonly #connection: Connection
   #gone = false
   #body: Body | undefined
   #canceller: Canceller | undefined
   #onGone: (() => void) | undefined
 
-  constructor (request: IncomingMessage, response: ServerResponse, pending: Pending) {
+  constructor (request: IncomingMessage, response: ServerResponse, connection: Connection, pending: Pending) {
     this.#request = request
     this.#response = response
+    this.#connection = connection
     pending.begin()
     request.on('error', () => {}) // told by the response's close
     response.on('error', () => {})
@@ -125,11 +160,21 @@ class NodeExchange implements Exchange {
     const response = this.#response
     if (this.#gone || response.headersSent) return
     const block = [...headers, ...own]
+    if (close !== 'keep') this.#connection.ended = true
     if (close === 'linger' && !this.#request.complete) return this.#refuse(status, block, body)
     if (close !== 'keep') block.push('Connection', 'close')
     if (status !== 204 && status !== 304) block.push('Content-Length', String(Buffer.byteLength(body)))
     response.writeHead(status, block)
+    response.once('finish', () => { this.#closeUntaken() })
     response.end(this.method === 'HEAD' ? undefined : body)
+    this.#closeUntaken()
+  }
+
+  /** The connection of a client that takes nothing of what waits for it is closed; while nothing waits, a tool may run as long as it may. */
+  #closeUntaken (): void {
+    const { socket } = this.#request
+    if (socket.writableLength > 0) socket.setTimeout(untaken_ms)
+    else if (socket.timeout === untaken_ms) socket.setTimeout(0)
   }
 
   stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close: Close = 'keep'): void {
@@ -141,6 +186,7 @@ class NodeExchange implements Exchange {
       reader.cancel().catch(() => {})
       drained?.()
     }
+    reader.closed.catch(() => { response.destroy() }) // it failed, maybe while the client takes nothing
     response.writeHead(status, close === 'keep' ? [...headers] : [...headers, 'Connection', 'close'])
     response.write(preface)
     response.on('drain', () => { drained?.() })
@@ -164,7 +210,8 @@ class NodeExchange implements Exchange {
     this.#response.once('close', () => { clearTimeout(timer) })
     request.on('data', (chunk: Buffer) => { if ((bytes += chunk.length) > lingerBytesMax) cut() })
     request.once('end', () => { this.#response.end() })
-    this.#response.writeHead(status, [...headers, 'Connection', 'close'])
-    this.#response.write(body)
+    this.#response.writeHead(status, [...headers, 'Connection', 'close', 'Content-Length', String(Buffer.byteLength(body))])
+    if (this.method === 'HEAD') this.#response.flushHeaders()
+    else this.#response.write(body)
   }
 }

@@ -1,4 +1,5 @@
-import { ERRORS, isObject, type ErrorCode, type JsonObject, type Operation, type Version } from '../../kernel/index.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { ERRORS, isObject, SkilletError, type ErrorCode, type JsonObject, type Operation, type Version } from '../../kernel/index.ts'
 import { placementOf, type Placement } from './input.ts'
 import { versionFields } from './serialize.ts'
 import { STATUS } from './status.ts'
@@ -10,46 +11,57 @@ export interface OpenApiOptions {
 }
 
 /** Codes that any request can get, whatever it asks for. */
-const anyRequest: readonly ErrorCode[] = ['INVALID_PARAMETERS', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'OVERLOADED', 'INTERNAL']
+const anyRequest: readonly ErrorCode[] = ['INVALID_PARAMETERS', 'UNAUTHORIZED', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'OVERLOADED', 'INTERNAL']
+
+/** The parts of the API, by what their paths begin with; what none has is of the last. */
+const tags = [
+  { name: 'Skills', description: 'What is installed: skills, their tools and files', paths: ['/api/skills'] },
+  { name: 'Executions', description: 'Running tools, and the history of what was run', paths: ['/api/execut'] },
+  { name: 'Search', description: 'Finding tools by what they do', paths: ['/api/search'] },
+  { name: 'Server', description: 'The server itself', paths: ['/api/'] }
+] as const
 
 /** The OpenAPI 3.1 description of the table of operations: nothing in it is said elsewhere. */
 export function openApi ({ operations, version, auth_required }: OpenApiOptions): JsonObject {
   const components = new Components()
-  components.add('Error', errorSchema(version))
+  addErrors(components, version)
   const paths: Record<string, JsonObject> = {}
   for (const operation of operations) {
     const placement = placementOf(operation)
     const item = paths[placement.path] ??= {}
-    item[placement.method.toLowerCase()] = describe(operation, placement, version, auth_required, components)
+    item[placement.method.toLowerCase()] = describe(operation, placement, version, components)
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Skillet',
       version: version.version,
-      description: 'Lists, searches and runs skills.',
+      summary: 'Lists, searches and runs skills',
+      description: 'A local server that lists, searches and runs skills for programs, people and AI agents.',
+      contact: { name: 'Skillet' },
       license: { name: 'MIT', identifier: 'MIT' }
     },
-    servers: [],
+    servers: [{ url: '/', description: 'The server that this description comes from' }],
+    tags: tags.map(({ name, description }) => ({ name, description })),
     paths,
     components: {
       schemas: components.schemas,
-      ...(auth_required && {
-        securitySchemes: {
-          bearer: { type: 'http', scheme: 'bearer', description: 'The API key' },
-          key: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The API key' }
-        }
-      })
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'The API key' },
+        key: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The API key' }
+      }
     },
-    ...(auth_required && { security: [{ bearer: [] }, { key: [] }] })
+    // Where no key is required, one that is sent gives its rights and limits all the same.
+    security: [...(auth_required ? [] : [{}]), { bearer: [] }, { key: [] }]
   }
 }
 
-function describe (operation: Operation, placement: Placement, version: Version, auth_required: boolean, components: Components): JsonObject {
+function describe (operation: Operation, placement: Placement, version: Version, components: Components): JsonObject {
   const { name, summary, description, example } = operation
   const parameters = parametersOf(operation, placement, components)
   return {
     operationId: name,
+    tags: [tags.find(({ paths }) => paths.some(path => placement.path.startsWith(path)))?.name ?? 'Server'],
     summary,
     description,
     ...(parameters.length > 0 && { parameters }),
@@ -64,7 +76,7 @@ function describe (operation: Operation, placement: Placement, version: Version,
           }
         }
       },
-      ...errorResponses(operation, placement, auth_required)
+      ...errorResponses(operation, placement, version)
     }
   }
 }
@@ -103,9 +115,9 @@ function responseSchema ({ output }: Operation, version: Version, components: Co
   }
 }
 
-/** By status: several codes of one kind share a response. */
-function errorResponses ({ errors }: Operation, { method }: Placement, auth_required: boolean): JsonObject {
-  const codes = new Set<ErrorCode>([...anyRequest, ...(method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] as const : []), ...(auth_required ? ['UNAUTHORIZED'] as const : []), ...errors])
+/** By status: several codes of one kind share a response, with an example each. */
+function errorResponses ({ errors }: Operation, { method }: Placement, version: Version): JsonObject {
+  const codes = new Set<ErrorCode>([...anyRequest, ...(method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] as const : []), ...errors])
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of codes) {
     const status = STATUS[ERRORS[code].kind]
@@ -116,35 +128,32 @@ function errorResponses ({ errors }: Operation, { method }: Placement, auth_requ
     ...((status === 429 || status === 503) && { headers: { 'Retry-After': { description: 'When to try again, in seconds', schema: { type: 'integer' } } } }),
     content: {
       'application/json': {
-        schema: {
-          type: 'object',
-          allOf: [{ $ref: '#/components/schemas/Error' }],
-          properties: { error: { type: 'object', properties: { code: { enum: codes } } } }
-        }
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(codes.map(code => [code, { value: { ...new SkilletError(code, ERRORS[code].meaning).envelope(), ...versionFields(version) } }]))
       }
     }
   }]))
 }
 
-function errorSchema (version: Version): JsonObject {
-  return {
+/** Every part of an error has a name: generators make up worse ones. */
+function addErrors (components: Components, version: Version): void {
+  const code = components.add('ErrorCode', { type: 'string', enum: Object.keys(ERRORS), description: 'What went wrong' })
+  const error = components.add('ErrorBody', {
+    type: 'object',
+    description: 'What went wrong, for programs and in words',
+    properties: {
+      code,
+      message: { type: 'string', description: 'What went wrong, and where, in words' },
+      details: { type: 'object', additionalProperties: true, description: 'Context, such as skill, tool, exit_code and execution_id' }
+    },
+    required: ['code', 'message', 'details']
+  })
+  components.add('Error', {
     type: 'object',
     description: 'Every error',
-    properties: {
-      error: {
-        type: 'object',
-        properties: {
-          code: { type: 'string', enum: Object.keys(ERRORS), description: 'What went wrong' },
-          message: { type: 'string', description: 'What went wrong, and where, in words' },
-          details: { type: 'object', additionalProperties: true, description: 'Context, such as skill, tool, exit_code and execution_id' }
-        },
-        required: ['code', 'message', 'details']
-      },
-      success: { const: false },
-      ...versionSchemas(version)
-    },
+    properties: { error, success: { type: 'boolean', const: false }, ...versionSchemas(version) },
     required: ['error', 'success', ...Object.keys(versionFields(version))]
-  }
+  })
 }
 
 function versionSchemas (version: Version): JsonObject {
@@ -156,13 +165,13 @@ function versionSchemas (version: Version): JsonObject {
 class Components {
   readonly schemas: JsonObject = {}
 
-  /** Puts a schema in under a name. @returns the reference to it */
+  /** Puts a schema in under a name. @returns the reference to it @throws Error when another has the name */
   add (name: string, schema: JsonObject): JsonObject {
-    this.schemas[name] = schema
+    if (!isDeepStrictEqual(this.schemas[name] ??= schema, schema)) throw new Error(`two schemas are called ${name}`)
     return { $ref: `#/components/schemas/${name}` }
   }
 
-  /** A copy in which every schema with an `$id` is a reference to its component. */
+  /** A copy in which every schema with a title is a reference to the component of that name. */
   lift (schema: unknown): JsonObject {
     const copy = this.#copy(schema)
     if (!isObject(copy)) throw new Error('a schema is an object')
@@ -173,9 +182,10 @@ class Components {
     if (Array.isArray(schema)) return schema.map(one => this.#copy(one))
     if (!isObject(schema)) return schema
     const copy: JsonObject = {}
-    for (const [key, value] of Object.entries(schema)) if (key !== '$id') copy[key] = this.#copy(value)
-    const { $id } = schema
-    return typeof $id === 'string' ? this.add($id, copy) : copy
+    const { title } = schema
+    const isNamed = typeof title === 'string' // no field that is called so
+    for (const [key, value] of Object.entries(schema)) if (key !== 'title' || !isNamed) copy[key] = this.#copy(value)
+    return isNamed ? this.add(title, copy) : copy
   }
 }
 

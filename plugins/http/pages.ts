@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import type { Version } from '../../kernel/index.ts'
 import type { App, Turn } from './app.ts'
 import { docsPage, docsScript } from './docs.ts'
@@ -9,7 +7,10 @@ import { headerOf } from './server.ts'
 
 interface Asset { type: string, etag: string, body: string | Uint8Array }
 
-/** The pages of the server: a front page, and the interactive documentation with its assets from swagger-ui-dist. */
+/** Swagger UI's files, which the build puts beside this one. */
+const swagger = new URL('./swagger-ui/', import.meta.url)
+
+/** The pages of the server: a front page, and the interactive documentation. */
 export function addPages (app: App, version: Version): void {
   const serve = (path: string, load: () => Asset | Promise<Asset>): void => {
     let loaded: Asset | undefined
@@ -30,12 +31,8 @@ export function addPages (app: App, version: Version): void {
   serve('/docs/api/', () => asset(html, docsPage))
   serve('/docs/api/docs.js', () => asset(script, docsScript))
   for (const [file, type] of [['swagger-ui.css', 'text/css; charset=utf-8'], ['swagger-ui-bundle.js', script], ['favicon-32x32.png', 'image/png']] as const) {
-    serve(`/docs/api/${file}`, async () => asset(type, await readFile(join(swaggerFolder(), file))))
+    serve(`/docs/api/${file}`, async () => asset(type, await readFile(new URL(file, swagger))))
   }
-}
-
-function swaggerFolder (): string {
-  return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 }
 
 function asset (type: string, body: string | Uint8Array): Asset {

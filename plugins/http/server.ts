@@ -83,6 +83,8 @@ export type EngineName = 'uWebSockets.js' | 'node:http'
 
 export interface Engine {
   readonly name: EngineName
+  /** The package of the registry that it was loaded from. */
+  readonly package?: string
   /** @throws Error naming host and port */
   listen (options: ListenOptions): Promise<Server>
 }

@@ -56,16 +56,50 @@ const streamedBytes = 65_536
 /** Up to this size the system takes a body at once, so that the connection can be closed right after it. */
 const atOnceBytes = 8_192
 
-/** Loads the addon. @throws Error where there is no binary for this platform and Node */
+/**
+ * Packages of the registry with the addon's binaries, in the order they are tried. The first has them for Node 20 and 22 and runs with
+ * glibc 2.27 and later; the second for Node 20, 22, 24 and 25, with glibc 2.38 and later. uWebSockets.js itself is not on the registry.
+ */
+const packages: readonly { name: string, load: () => Promise<unknown> }[] = [
+  { name: 'uws-pack', load: () => import('uWebSockets.js') },
+  { name: '@btc-vision/uwebsockets.js', load: () => import('@btc-vision/uwebsockets.js') }
+]
+
+/** Of replies given at once, all from this size on are watched, in bytes, and of smaller ones one of so many: it costs a tenth of a small request. */
+const watching = { bytes: 4_096, every: 16 }
+let unwatched = 0
+
+/** Whether a reply of so many bytes must not be kept for a client that does not read. */
+function isWatched (bytes: number): boolean {
+  if (bytes < watching.bytes && ++unwatched < watching.every) return false
+  unwatched = 0
+  return true
+}
+
+/** Loads the addon. @throws Error where no package has a binary for this platform and Node */
 export async function loadUws (): Promise<Engine> {
   const given = process.env[headersMax.variable]
   process.env[headersMax.variable] ??= headersMax.bytes
+  const reasons: string[] = []
   try {
-    const uws: unknown = await import('uWebSockets.js')
-    return { name: 'uWebSockets.js', listen: options => listen(uws as Uws, options) } // declared above, since its own types are incomplete
+    for (const { name, load } of packages) {
+      try {
+        const uws = await load() as Uws // declared above, since its own types are incomplete
+        return { name: 'uWebSockets.js', package: name, listen: options => listen(uws, options) }
+      } catch (error) {
+        reasons.push(`${name}: ${reasonOf(error)}`)
+      }
+    }
   } finally {
     if (given === undefined) delete process.env[headersMax.variable]
   }
+  throw new Error(reasons.join('; '))
+}
+
+/** Behind a sentence about what it supports, the addon says what happened. */
+function reasonOf (error: unknown): string {
+  const lines = messageOf(error).split('\n')
+  return (lines.find(line => line.startsWith('Error: ')) ?? lines[0] ?? '').replace(/^Error: /, '')
 }
 
 async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): Promise<Server> {
@@ -216,21 +250,37 @@ class UwsExchange implements Exchange {
     if (this.#gone || this.#replied) return
     this.#replied = true
     const bodyLeft = close === 'linger' && !this.#received && this.#expectsBody()
-    const large = body.length >= (close === 'now' ? atOnceBytes : streamedBytes) && this.method !== 'HEAD'
-    if (bodyLeft || (close === 'now' && !large)) return this.#final(status, headers, own, body, close === 'linger')
-    if (large) return this.#stream(status, headers, own, body, close)
+    if (bodyLeft || close === 'now') return this.#final(status, headers, own, body, close === 'linger')
+    if (body.length >= streamedBytes && this.method !== 'HEAD') return this.#stream(status, headers, own, body, close)
     // What is written while the addon calls the handler goes as one; later it has to be asked for.
     if (this.#handled) this.#response.cork(() => { this.#whole(status, headers, body, close, own) })
     else this.#whole(status, headers, body, close, own)
-    this.#finish()
   }
 
   #whole (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close, own: HeaderBlock): void {
+    if (!this.#handled && close === 'keep' && body.length > 0 && this.method !== 'HEAD' && isWatched(body.length)) return this.#watched(status, headers, body, own)
     this.#head(status, headers, own)
     // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
     if (status === 204 || status === 304) this.#response.endWithoutBody()
     else if (this.method === 'HEAD') this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody()
     else this.#response.end(body, close !== 'keep')
+    this.#finish()
+  }
+
+  /**
+   * A reply in the turn in which its request came, to a client that may send the next without reading: the addon would keep all of them.
+   * What the system does not take of this one is not kept, and while it is not sent, the next request ends the connection.
+   */
+  #watched (status: number, headers: HeaderBlock, body: string | Uint8Array, own: HeaderBlock): void {
+    const response = this.#response
+    const bytes = typeof body === 'string' ? encoder.encode(body) : body
+    this.#head(status, headers, own)
+    if (response.tryEnd(bytes, bytes.length)[1]) return this.#finish()
+    response.onWritable(offset => {
+      const [ok, done] = response.tryEnd(bytes.subarray(offset), bytes.length)
+      if (done) this.#finish()
+      return ok
+    })
   }
 
   stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close: Close = 'keep'): void {
@@ -243,6 +293,7 @@ class UwsExchange implements Exchange {
       reader.cancel().catch(() => {})
       drained?.()
     }
+    reader.closed.catch(() => { if (!this.#gone) response.close() }) // it failed, maybe while the client takes nothing
     response.onWritable(() => {
       drained?.()
       return true
@@ -312,7 +363,6 @@ class UwsExchange implements Exchange {
       if (done) this.#finish()
       return ok
     }
-    if (close === 'now') response.pause() // nothing that follows is read; who does not close is closed when idle
     response.cork(() => {
       this.#head(status, headers, own)
       if (close !== 'keep') response.writeHeader('Connection', 'close')
@@ -321,25 +371,49 @@ class UwsExchange implements Exchange {
   }
 
   /**
-   * The last reply of a connection. `end(…, true)` would close on unread data, writes its header into the body of a
-   * reply that has begun, and goes on with a request that came in the same packet. So the reply is written by hand, as
-   * the rest of a header's value, and never ended: the addon takes no other request until it is, and closes instead.
+   * The last reply of a connection. `end(…, true)` would close on unread data, and goes on with a request that came in the
+   * same packet. So it is never ended: the addon takes no other request until it is, and closes instead. The addon ends what has
+   * as many bytes as it is told at last; so the last byte is said to be followed by another.
    * @param linger reads and drops what the client still sends of its body; one that does not come to an end is cut off
    */
   #final (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, linger: boolean): void {
     const response = this.#response
+    // One byte alone has none before it, and is given one behind.
+    const bytes = body.length === 1 ? Buffer.from(`${body}\n`) : typeof body === 'string' ? Buffer.from(body) : body
     const cut = (): void => { if (!this.#gone) response.close() }
-    if (linger) {
-      let bytes = 0
+    const cutLater = (): void => {
       const timer = setTimeout(cut, linger_ms)
       this.#onGone = () => { clearTimeout(timer) }
-      this.#take((chunk, last) => { if (last || (bytes += chunk.byteLength) > lingerBytesMax) setImmediate(cut) })
-    } else setImmediate(cut)
-    const text = this.method === 'HEAD' ? '' : typeof body === 'string' ? body : Buffer.from(body).toString()
+    }
+    if (linger) {
+      let dropped = 0
+      cutLater()
+      this.#take((chunk, last) => { if (last || (dropped += chunk.byteLength) > lingerBytesMax) setImmediate(cut) })
+    } else response.pause() // nothing that follows is read
+    const sent = (): void => {
+      if (linger) return
+      if (bytes.length < atOnceBytes) setImmediate(cut)
+      else cutLater()
+    }
+    const advance = (offset: number): boolean => {
+      const last = bytes.length - 1
+      if (offset > last) return true
+      if (offset < last && !response.tryEnd(bytes.subarray(offset, last), bytes.length)[0]) return false
+      const [ok] = response.tryEnd(bytes.subarray(last), bytes.length + 1)
+      if (ok) sent()
+      return ok
+    }
     response.cork(() => {
       this.#head(status, headers, own)
-      const length = status === 204 || status === 304 ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`
-      response.writeHeader('Connection', `close\r\n${length}\r\n${text}`)
+      if (this.method === 'HEAD' || status === 204 || status === 304 || bytes.length === 0) {
+        // Nothing follows the head: the line end behind its last header is the empty line.
+        const length = status === 204 || status === 304 ? '' : `Content-Length: ${bytes.length}\r\n`
+        response.writeHeader('Connection', `close\r\n${length}`)
+        sent()
+      } else {
+        response.writeHeader('Connection', 'close')
+        if (!advance(0)) response.onWritable(offset => advance(offset))
+      }
     })
   }
 

@@ -37,7 +37,7 @@ export class RecentEvents implements EventStore {
   async storeEvent (stream: string, message: JSONRPCMessage): Promise<string> {
     const id = ++this.#count
     const now_ms = performance.now()
-    const bytes = 256 + 2 * JSON.stringify(message).length // as strings are held
+    const bytes = 256 + 2 * charactersIn(message) // as strings are held
     while (this.#events[0] !== undefined && this.#events[0].at_ms < now_ms - kept_ms) this.#drop()
     while (!this.#room.take(bytes)) {
       if (this.#events.length === 0) return String(id) // others have all the room: it can't be asked for again
@@ -78,4 +78,13 @@ export class RecentEvents implements EventStore {
     const oldest = this.#events.shift()
     if (oldest !== undefined) this.#room.give(oldest.bytes)
   }
+}
+
+/** About how many characters a message has as text: to write it for this alone would take as long as to send it. */
+function charactersIn (value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 8
+  let characters = 8
+  for (const [key, inner] of Object.entries(value)) characters += key.length + charactersIn(inner)
+  return characters
 }

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { getSkill, outputUri, parameterLines, type AgentTool, type Call, type ErrorEnvelope, type SkilletError } from '../../kernel/index.ts'
+import { exampleOf, getSkill, nearest, outputUri, parameterLines, type AgentTool, type Call, type ErrorEnvelope, type JsonObject, type SkilletError, type Tool } from '../../kernel/index.ts'
 import type { Host } from './host.ts'
 
 /** The longest text in an error, in characters. */
@@ -23,16 +23,27 @@ async function hintFor ({ code, details: { skill, tool, execution_id } }: Skille
   switch (code) {
     case 'INVALID_PARAMETERS': {
       const meant = described?.tools.find(({ name }) => name === tool)
-      if (meant !== undefined) return `\nParameters of ${skill}:${tool}:${meant.parameters.length === 0 ? ' none' : parameterLines(meant).map(line => `\n- ${line}`).join('')}`
-      return agent === undefined ? '' : `\n${agent.name} takes: ${Object.keys(agent.input.properties).join(', ')}`
+      if (meant !== undefined) return `\nParameters of ${skill}:${tool}:${meant.parameters.length === 0 ? ' none' : parameterLines(meant).map(line => `\n- ${line}`).join('')}${rightCall(String(skill), meant, agent)}`
+      return agent === undefined ? '' : `\n${agent.name} takes: ${Object.keys(agent.input.properties).join(', ')}${such(agent.example)}`
     }
     case 'TOOL_NOT_FOUND': {
       const names = described?.tools.map(({ name }) => name) ?? []
-      return `\nTools of ${skill}: ${names.slice(0, namesMax).join(', ')}${names.length > namesMax ? ', …' : ''}`
+      const meant = described?.tools.find(({ name }) => name === nearest(String(tool), names))
+      return `\nTools of ${skill}: ${names.slice(0, namesMax).join(', ')}${names.length > namesMax ? ', …' : ''}${meant === undefined ? '' : rightCall(String(skill), meant, agent)}`
     }
     case 'SKILL_NOT_FOUND': return '\nsearch_skills finds tools by words; list_skills names all skills.'
     default: return typeof execution_id === 'string' ? `\nOutput until then: ${outputUri(execution_id)}` : ''
   }
+}
+
+/** What would have been right to call a tool by, whole where it is called by `execute`. */
+function rightCall (skill: string, tool: Tool, agent: AgentTool | undefined): string {
+  const call = exampleOf(skill, tool)
+  return such(agent === undefined ? call.parameters : call)
+}
+
+function such (example: JsonObject): string {
+  return `\nSuch as: ${JSON.stringify(example)}`
 }
 
 /** Both ends of a text that is too long: what failed stands at the beginning or at the end. */

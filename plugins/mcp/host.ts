@@ -1,6 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/server'
-import type { Config, Gateway, Logger } from '../../kernel/index.ts'
+import { SkilletError, type Access, type Config, type Events, type Gateway, type Logger } from '../../kernel/index.ts'
 import { createStates } from './asking.ts'
+import { Connections } from './connections.ts'
 import { DirectTools } from './direct.ts'
 import { addCompletions, addPrompts, useSkill } from './prompts.ts'
 import { Reports } from './reports.ts'
@@ -11,6 +12,15 @@ import { addTools } from './tools.ts'
 
 /** What a model is told of the server when it connects. */
 const instructions = 'Skillet runs tools of installed skills on this machine. Find a tool with search_skills, run it with execute; list_skills shows all there is.'
+
+export interface ServerOptions {
+  /** The rights of who connects. */
+  access: Access | undefined
+  /** Whether it lives long: it is told when the skills change, and closed when its key is revoked. */
+  tracked: boolean
+  /** Told when a call begins and ends. */
+  running?: (change: 1 | -1) => void
+}
 
 /** What all connections of a process share: the gateway, and what they are told of running tools. */
 export class Host {
@@ -27,11 +37,11 @@ export class Host {
   readonly skills: GatewaySkills
   /** Called when the last running call has ended. */
   onIdle: (() => void) | undefined
-  /** Called when skills came, changed or went, after all `tracked` servers were told; with the addresses of their instructions. */
-  onSkills: ((changed: readonly string[]) => void) | undefined
-  readonly #servers = new Map<McpServer, Subscriptions>()
+  /** By rights; those of a key that is revoked are gone. */
+  readonly #connections = new Map<Access | undefined, Connections>()
   readonly #stop: () => void
   #running = 0
+  #telling = Promise.resolve()
 
   constructor (gateway: Gateway, config: Config, log: Logger) {
     this.gateway = gateway
@@ -41,13 +51,11 @@ export class Host {
     this.resources = config.mcp.resources
     this.reports = new Reports(gateway.bus)
     this.skills = new GatewaySkills(gateway, log)
-    this.#stop = gateway.bus.on('skills', ({ added, changed, removed }) => {
-      const instructions = [...added, ...changed, ...removed].map(name => `skill://${name}/SKILL.md`)
+    this.#stop = gateway.bus.on('skills', changes => {
       this.direct.forget()
       this.prompts.forget()
       this.skills.forget()
-      for (const [server, subscriptions] of this.#servers) tellOfSkills(server, instructions, subscriptions, this.direct.any)
-      this.onSkills?.(instructions)
+      this.#telling = this.#tell(changes, this.#telling)
     })
   }
 
@@ -55,11 +63,22 @@ export class Host {
     return this.#running
   }
 
-  /**
-   * A server for one connection, or for one request.
-   * @param options `tracked`: it lives long, and is told when the skills change; `running` is told when a call begins and ends
-   */
-  createServer ({ tracked, running }: { tracked: boolean, running?: (change: 1 | -1) => void }): McpServer {
+  /** What is open with these rights. @throws SkilletError UNAUTHORIZED when their key was revoked */
+  of (access: Access | undefined): Connections {
+    if (access?.revoked?.aborted === true) throw new SkilletError('UNAUTHORIZED', 'The API key is not valid any more')
+    const known = this.#connections.get(access)
+    if (known !== undefined) return known
+    const connections = new Connections(this.gateway, access)
+    this.#connections.set(access, connections)
+    access?.revoked?.addEventListener('abort', () => {
+      this.#connections.delete(access)
+      void connections.end()
+    }, { once: true })
+    return connections
+  }
+
+  /** A server for one connection, or for one request. @throws SkilletError UNAUTHORIZED when its key was revoked */
+  createServer ({ access, tracked, running }: ServerOptions): McpServer {
     const { version } = this.gateway.version
     const server = new McpServer({ name: 'skillet', title: 'Skillet', version }, {
       capabilities: { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { listChanged: true, subscribe: true }, completions: {}, logging: {} },
@@ -72,34 +91,31 @@ export class Host {
       // What was answered is on its way when the handlers of this turn have run.
       if (this.#running === 0) setImmediate(() => { if (this.#running === 0) this.onIdle?.() })
     })
-    addResources(server, this)
+    addResources(server, this, access)
     this.skills.extension.attach(server)
-    const subscriptions = new Subscriptions(server)
+    const subscriptions = new Subscriptions(server, this.gateway)
     addPrompts(server, this)
     addCompletions(server, this)
-    if (tracked) {
-      this.#servers.set(server, subscriptions)
-      server.server.onclose = () => { this.#servers.delete(server) }
-    }
+    if (tracked) this.of(access).add(server, subscriptions)
     return server
+  }
+
+  /** Closes all connections; calls that still run are cancelled. */
+  async end (): Promise<void> {
+    await Promise.all([...this.#connections.values()].map(connections => connections.end()))
   }
 
   close (): void {
     this.#stop()
     this.reports.close()
   }
-}
 
-/** Since this revision the SDK passes on only what a client's streams ask for; before, the server has to. */
-const streamsSince = '2026-07-28'
-
-function tellOfSkills (mcp: McpServer, instructions: readonly string[], followed: Subscriptions, tools: boolean): void {
-  if (!mcp.isConnected()) return
-  const { server } = mcp
-  const filtered = (server.getNegotiatedProtocolVersion() ?? '') >= streamsSince ? instructions : instructions.filter(uri => followed.has(uri))
-  const sent = [
-    server.sendResourceListChanged(), server.sendPromptListChanged(), ...(tools ? [server.sendToolListChanged()] : []),
-    ...filtered.map(uri => server.sendResourceUpdated({ uri }))
-  ]
-  for (const one of sent) one.catch(() => {}) // the client is leaving
+  /** Tells all connections, each set of rights in a turn of its own: what these may see is looked up in a list of all skills. */
+  async #tell (changes: Events['skills'], before: Promise<void>): Promise<void> {
+    await before
+    for (const connections of this.#connections.values()) {
+      await connections.tell(changes, this.direct.any)
+      await new Promise(resolve => { setImmediate(resolve) })
+    }
+  }
 }

@@ -1,16 +1,20 @@
 import type { Readable, Writable } from 'node:stream'
 import { parseJSONRPCMessage, type JSONRPCMessage, type RequestId, type Transport } from '@modelcontextprotocol/server'
 import { decodeJson, isObject, messageOf } from '../../kernel/index.ts'
+import { Batch } from './batches.ts'
 
 /** The longest line that is read, in bytes. */
 const lineBytesMax = 4_194_304
 /** Messages in a batch. */
 const batchMax = 100
-/** From here on reports of running tools are dropped, in bytes that the client has not taken; from there on nothing more is read. */
-const unread = { reportsMax: 1_048_576, readingMax: 8_388_608 }
+/**
+ * In bytes that the client has not taken: from where on reports of running tools are dropped, nothing more is read, and the
+ * client is taken for gone. One message may come on top.
+ */
+const unread = { reportsMax: 1_048_576, readingMax: 8_388_608, bytesMax: 67_108_864 }
 
-/** A batch's answers, until there are all. */
-interface Batch { missing: Set<RequestId>, answers: JSONRPCMessage[] }
+/** A batch, with its answers, as they are written, until there are all. */
+interface Line { batch: Batch, missing: Set<RequestId>, answers: string[] }
 
 /**
  * JSON-RPC, a message a line. A line that is none is answered with an error, and the next one is read. When the input
@@ -23,7 +27,7 @@ export class LineTransport implements Transport {
   readonly #input: Readable
   readonly #output: Writable
   readonly #drain_ms: number
-  readonly #asked = new Map<RequestId, Batch | undefined>()
+  readonly #asked = new Map<RequestId, Line | undefined>()
   #line: Buffer[] = []
   #bytes = 0
   #overlong = false
@@ -50,13 +54,12 @@ export class LineTransport implements Transport {
     const isReport = 'method' in message && (message.method === 'notifications/progress' || message.method === 'notifications/message')
     if (isReport && this.#output.writableLength > unread.reportsMax) return
     const id = 'method' in message ? undefined : message.id
-    const batch = id === undefined ? undefined : this.#asked.get(id)
-    if (id !== undefined) this.#asked.delete(id)
-    if (batch === undefined || id === undefined) this.#write(message)
-    else {
-      batch.answers.push(message)
-      batch.missing.delete(id)
-      if (batch.missing.size === 0) this.#write(batch.answers)
+    const line = id === undefined ? undefined : this.#asked.get(id)
+    if (id !== undefined && line !== undefined) {
+      await line.batch.answer(message, (_answer, text) => { this.#gatherAnswer(id, line, text) })
+    } else {
+      if (id !== undefined) this.#asked.delete(id)
+      this.#write(JSON.stringify(message))
     }
     this.#closeWhenAnswered()
   }
@@ -65,6 +68,7 @@ export class LineTransport implements Transport {
     if (this.#closed) return
     this.#closed = true
     clearTimeout(this.#grace)
+    for (const line of new Set(this.#asked.values())) line?.batch.close()
     this.#input.removeAllListeners('data').pause()
     // What was written goes out before the process ends; a client that takes nothing is not waited for.
     if (this.#output.writableLength > 0 && !this.#output.errored) await new Promise<void>(resolve => {
@@ -74,6 +78,8 @@ export class LineTransport implements Transport {
         resolve()
       })
     })
+    this.#input.destroy() // an open one would keep the process alive
+    this.#output.destroy()
     this.onclose?.()
   }
 
@@ -117,42 +123,57 @@ export class LineTransport implements Transport {
   /** Revision 2025-03-26 has batches. */
   #deliverBatch (values: unknown[]): void {
     if (values.length === 0 || values.length > batchMax) return this.#refuse(-32600, `Invalid Request: a batch has 1 to ${batchMax} messages`)
-    const batch: Batch = { missing: new Set(values.flatMap(value => isObject(value) && 'method' in value && isId(value['id']) ? [value['id']] : [])), answers: [] }
-    for (const value of values) this.#deliver(value, batch.missing.size === 0 ? undefined : batch)
+    const line: Line = { batch: new Batch(), missing: new Set(values.flatMap(value => isObject(value) && 'method' in value && isId(value['id']) ? [value['id']] : [])), answers: [] }
+    for (const value of values) this.#deliver(value, line.missing.size === 0 ? undefined : line)
   }
 
-  #deliver (value: unknown, batch: Batch | undefined): void {
+  #deliver (value: unknown, line: Line | undefined): void {
     let message: JSONRPCMessage
     try {
       message = parseJSONRPCMessage(value)
     } catch {
       const id = isObject(value) && isId(value['id']) ? value['id'] : null
-      if (id !== null) batch?.missing.delete(id)
+      if (id !== null) line?.missing.delete(id)
       return this.#refuse(-32600, 'Invalid Request: not a message of JSON-RPC 2.0', id)
     }
     if ('method' in message && 'id' in message) {
-      if (this.#asked.has(message.id)) return this.#refuse(-32600, 'Invalid Request: a request with this id is still being answered', message.id)
-      this.#asked.set(message.id, batch)
+      const { id } = message
+      if (this.#asked.has(id)) return this.#refuse(-32600, 'Invalid Request: a request with this id is still being answered', id)
+      this.#asked.set(id, line)
+      if (line !== undefined) return line.batch.begin(id, () => { this.onmessage?.(message) }, (_answer, text) => { this.#gatherAnswer(id, line, text) })
     } else if ('method' in message && message.method === 'notifications/cancelled') this.#forget(message.params?.['requestId'])
     this.onmessage?.(message)
+  }
+
+  /** Keeps an answer to a request of a batch, and writes all of them when they are there. */
+  #gatherAnswer (id: RequestId, { missing, answers }: Line, text: string): void {
+    this.#asked.delete(id)
+    missing.delete(id)
+    answers.push(text)
+    if (missing.size === 0) this.#write(`[${answers.join(',')}]`)
+    this.#closeWhenAnswered()
   }
 
   /** A cancelled request is not answered. */
   #forget (id: unknown): void {
     if (!isId(id)) return
-    const batch = this.#asked.get(id)
+    const line = this.#asked.get(id)
     this.#asked.delete(id)
-    batch?.missing.delete(id)
-    if (batch?.missing.size === 0 && batch.answers.length > 0) this.#write(batch.answers)
+    line?.batch.forget(id)
+    line?.missing.delete(id)
+    if (line?.missing.size === 0 && line.answers.length > 0) this.#write(`[${line.answers.join(',')}]`)
     this.#closeWhenAnswered()
   }
 
   #refuse (code: number, message: string, id: RequestId | null = null): void {
-    this.#write({ jsonrpc: '2.0', id, error: { code, message } })
+    this.#write(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }))
   }
 
-  #write (message: unknown): void {
-    this.#output.write(`${JSON.stringify(message)}\n`)
+  /** @param text a message, or several */
+  #write (text: string): void {
+    if (this.#closed) return
+    if (this.#output.writableLength > unread.bytesMax) return void this.close()
+    this.#output.write(`${text}\n`)
   }
 
   #endInput (): void {

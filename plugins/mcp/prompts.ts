@@ -4,6 +4,7 @@ import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
 import { contentOf, runTool, type DirectTool } from './direct.ts'
 import type { Host } from './host.ts'
+import { instructionsUri } from './subscriptions.ts'
 
 export const useSkill = {
   name: 'use_skill',
@@ -43,7 +44,7 @@ async function instructionsOf ({ skill, task }: Record<string, string>, call: Ca
     description: useSkill.description,
     messages: [
       { role: 'user', content: { type: 'text', text } },
-      { role: 'user', content: { type: 'resource', resource: { uri: `skill://${skill}/SKILL.md`, mimeType: 'text/markdown', text: file.content } } }
+      { role: 'user', content: { type: 'resource', resource: { uri: instructionsUri(skill), mimeType: 'text/markdown', text: file.content } } }
     ]
   }
 }

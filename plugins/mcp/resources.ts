@@ -1,12 +1,12 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, ResourceTemplate, UriTemplate, type CallToolResult, type InputRequiredResult, type McpServer, type ReadResourceResult, type ServerContext, type Variables } from '@modelcontextprotocol/server'
-import { getExecution, getSkill, outputUri, SkilletError } from '../../kernel/index.ts'
+import { getExecution, getSkill, outputUri, SkilletError, type Access } from '../../kernel/index.ts'
 import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
 import { contentOf, runTool } from './direct.ts'
 import type { Host } from './host.ts'
 
 /** Serves what can be read: outputs of executions, whole and in parts, and the tools that are shown as resources. */
-export function addResources (server: McpServer, host: Host): void {
+export function addResources (server: McpServer, host: Host, access: Access | undefined): void {
   const description = 'Output of an execution, as execute gave its id; also what a failed one had put out'
   const uri = outputUri('{id}')
   const described = { description, mimeType: 'text/plain' }
@@ -14,7 +14,10 @@ export function addResources (server: McpServer, host: Host): void {
     (found, { id }, ctx) => readOutput(found, id, undefined, undefined, ctx, host))
   server.registerResource('execution-output-part', new ResourceTemplate(`${uri}?offset={offset}&length={length}`, { list: undefined }), { title: 'Part of an output, in characters', ...described },
     (found, { id, offset, length }, ctx) => readOutput(found, id, offset, length, ctx, host))
-  for (const [address, tool] of Object.entries(host.resources)) addTool(server, address, tool, host)
+  for (const [address, target] of Object.entries(host.resources)) {
+    const [skill = '', tool = ''] = target.split(':')
+    if (access?.allows?.(skill, tool) !== false) addTool(server, address, target, host) // others are not there, for who may not use them
+  }
 }
 
 /** A tool as a resource. Its description is the catalog's to give, to those who may see it. */

@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { parseJSONRPCMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/server'
-import { messageOf, SkilletError, type Call } from '../../kernel/index.ts'
+import { messageOf, type Call } from '../../kernel/index.ts'
 import { rpcError } from './rpc.ts'
 import { authOf } from './call.ts'
 import type { Host } from './host.ts'
 
-/** Streams at once. */
-const streamsMax = 1_000
-/** What a client may leave unread before its stream is closed, in bytes. */
-const unreadMax = 8 * 1_048_576
 /** How often a quiet stream gets a comment, in milliseconds, so that nobody between takes it for dead. */
 const keepAlive_ms = 15_000
 
@@ -24,9 +20,8 @@ export class SseSessions {
   }
 
   async open ({ access, signal }: Call): Promise<Response> {
-    if (this.#streams.size >= streamsMax) throw new SkilletError('OVERLOADED', `${streamsMax} streams are in use; try again later`)
     const stream = new EventStream()
-    const server = this.#host.createServer({ tracked: true })
+    const server = this.#host.createServer({ access, tracked: true })
     const id = stream.sessionId
     this.#streams.set(id, { stream, key: access?.key })
     await server.connect(stream)
@@ -49,10 +44,6 @@ export class SseSessions {
     }
     return new Response('Accepted', { status: 202 })
   }
-
-  close (): void {
-    for (const { stream } of this.#streams.values()) void stream.close()
-  }
 }
 
 class EventStream implements Transport {
@@ -67,7 +58,7 @@ class EventStream implements Transport {
     this.body = new ReadableStream({
       start: controller => { this.#controller = controller },
       cancel: () => this.close()
-    }, { highWaterMark: unreadMax, size: chunk => chunk.byteLength })
+    })
   }
 
   async start (): Promise<void> {
@@ -91,9 +82,6 @@ class EventStream implements Transport {
   }
 
   #write (text: string): void {
-    const controller = this.#controller
-    if (controller === undefined) return
-    controller.enqueue(encoder.encode(text))
-    if ((controller.desiredSize ?? 0) <= 0) void this.close()
+    this.#controller?.enqueue(encoder.encode(text))
   }
 }

@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { definePlugin, messageOf } from '../../kernel/index.ts'
 import { checkAddresses } from './addresses.ts'
@@ -6,7 +5,7 @@ import { Host } from './host.ts'
 import { LineTransport } from './lines.ts'
 import { openProtocol } from './respawn.ts'
 
-/** MCP with one client, on standard input and output. It ends when the client does. */
+/** MCP with one client, on what is its standard input and output. It ends when the client does. */
 export default definePlugin({
   name: 'mcp-stdio',
   slot: 'transport',
@@ -15,9 +14,9 @@ export default definePlugin({
     const host = new Host(gateway, config, log)
     scope.defer(() => { host.close() })
     let wire: LineTransport | undefined
-    const output: Writable = openProtocol(() => { void wire?.close() })
-    const lines = wire = new LineTransport(process.stdin, output, config.execution.drain_ms)
-    const handle = serveStdio(() => host.createServer({ tracked: true }), {
+    const protocol = openProtocol(() => { void wire?.close() })
+    const lines = wire = new LineTransport(protocol, protocol, config.execution.drain_ms)
+    const handle = serveStdio(() => host.createServer({ access: undefined, tracked: true }), {
       transport: lines,
       onerror: error => { log.debug({ error: messageOf(error) }, 'a message could not be served') }
     })

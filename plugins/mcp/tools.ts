@@ -1,11 +1,12 @@
 import { ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool } from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
-import { agentParameters, cut, didYouMean, execute, isObject, outputUri, SkilletError, termsOf, type AgentTool, type Call, type JsonObject, type Terms } from '../../kernel/index.ts'
+import { agentParameters, cut, didYouMean, execute, isObject, outputUri, SkilletError, termsOf, withoutNulls, type AgentTool, type Call, type JsonObject, type Terms } from '../../kernel/index.ts'
 import { contentOf, type DirectTool } from './direct.ts'
 import { failureOf } from './failures.ts'
 import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
 import type { Host } from './host.ts'
+import { modelSchema } from './model-schema.ts'
 
 /** Clients refuse a `/` in the names that are listed; this prefix is taken all the same. */
 const fullName = 'skillet/'
@@ -21,14 +22,14 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     return { tools: [...[...agents.values()].map(described), ...[...direct].map(([name, tool]) => describedDirect(name, tool))] }
   })
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: asked = {} } }, ctx) => {
-    const given = structuredClone(asked) // checking it fills in defaults, and it may be asked again
+    const copy = structuredClone(asked) // checking it fills in defaults, and it may be asked again
     const bare = name.startsWith(fullName) ? name.slice(fullName.length) : name
     const agent = agents.get(bare)
     const call = callWithClient(ctx, server, [name, asked])
     const direct = agent === undefined ? await host.direct.of(call) : new Map<string, DirectTool>()
     const one = direct.get(name)
-    const invoke = agent !== undefined ? async (told: Call) => answerOf(await host.gateway.invoke(agent, given, told), links(server.getNegotiatedProtocolVersion()))
-      : one !== undefined ? (told: Call) => callDirect(one, given, told, host)
+    const invoke = agent !== undefined ? async (told: Call) => answerOf(await host.gateway.invoke(agent, withoutNulls(agent.input, copy), told), links(server.getNegotiatedProtocolVersion()))
+      : one !== undefined ? (told: Call) => callDirect(one, withoutNulls(one.tool.input_schema, copy), told, host)
         : undefined
     if (invoke === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${didYouMean(bare, [...agents.keys(), ...direct.keys()])}`)
@@ -65,16 +66,15 @@ function described ({ name, title, description, input, output, effect }: AgentTo
     name,
     title,
     description,
-    inputSchema: schemaOf(input),
+    inputSchema: modelSchema(schemaOf(input)) as Tool['inputSchema'],
     outputSchema: schemaOf(output),
     annotations: effect === 'read' ? { readOnlyHint: true, openWorldHint: false } : { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
   }
 }
 
-/** A schema as a caller sees it: what has a default need not be given. */
-function schemaOf ({ type, properties, required, additionalProperties }: TObject & { additionalProperties?: unknown }): Tool['inputSchema'] {
-  const needed = [...required].filter(name => !('default' in (properties[name] ?? {})))
-  return JSON.parse(JSON.stringify({ type, properties, ...(needed.length > 0 && { required: needed }), additionalProperties })) as Tool['inputSchema'] // plain, without what TypeBox keeps in it
+/** A schema as plain JSON, without what TypeBox keeps in it. */
+function schemaOf ({ type, properties, required }: TObject): Tool['inputSchema'] {
+  return JSON.parse(JSON.stringify({ type, properties, required })) as Tool['inputSchema']
 }
 
 /** Revisions before this one have no links in results, and their clients refuse what they don't know. */
@@ -97,7 +97,7 @@ function describedDirect (name: string, { skill_name, tool_name, tool }: DirectT
   const properties = isObject(tool.input_schema['properties']) ? tool.input_schema['properties'] : {}
   const own = Object.fromEntries(agentParameters(tool).map(({ name, mcp_header }) =>
     [name, { ...properties[name] as JsonObject, ...(mcp_header !== undefined && { 'x-mcp-header': mcp_header }) }])) // each has its schema
-  const inputSchema = { ...tool.input_schema, properties: own } as Tool['inputSchema'] // always of an object
+  const inputSchema = modelSchema({ ...tool.input_schema, properties: own }) as Tool['inputSchema'] // always of an object
   return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, inputSchema }
 }
 

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { cacheLimits, messageOf, within, type Cache, type Logger } from '../../kernel/index.ts'
+import { readFromThread } from './incoming.ts'
 import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
 
 export interface EmbedderOptions extends ThreadData {
@@ -63,6 +64,8 @@ export class Embedder {
   /** Why it is not well, or not wholly. */
   #reason: string | undefined
   #texts: readonly string[] = []
+  /** How many tools there were at most: an answer may be about those that were there when it was asked for. */
+  #toolsMost = 0
   #generation = 0
   #indexed = 0
   #queries = 0
@@ -108,7 +111,7 @@ export class Embedder {
       stream.on('data', (chunk: Buffer) => { this.#options.log.debug({ text: chunk.toString('utf8', 0, 2000) }, 'the model\'s thread printed something') })
     }
     let cause: string | undefined
-    worker.on('message', (message: FromThread) => { if (worker === this.#worker) this.#hear(message) })
+    worker.on('message', message => { if (worker === this.#worker) this.#hear(worker, message) })
     worker.on('error', (error: unknown) => { cause = messageOf(error) })
     worker.on('exit', code => { if (worker === this.#worker) this.#die(cause ?? `it ended with code ${code}`) })
     this.#post({ type: 'index', generation: this.#generation, texts: this.#texts })
@@ -117,6 +120,7 @@ export class Embedder {
   /** Replaces the tools, by what is embedded of each. */
   index (texts: readonly string[]): void {
     this.#texts = texts
+    this.#toolsMost = Math.max(this.#toolsMost, texts.length)
     this.#indexed = 0
     if (this.#state === 'ready') this.#become('indexing')
     this.#post({ type: 'index', generation: ++this.#generation, texts })
@@ -178,13 +182,19 @@ export class Embedder {
     this.#worker?.postMessage(message) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
   }
 
-  #hear (message: FromThread): void {
+  #hear (worker: Worker, value: unknown): void {
+    const message = readFromThread(value, this.#toolsMost)
+    if (message === undefined) {
+      this.#die('it said what makes no sense')
+      void end(worker)
+      return
+    }
     clearTimeout(this.#watch)
     this.#watch = undefined
     switch (message.type) {
       case 'ready':
-        this.#reason = message.exact === undefined ? undefined : `each query is compared with every tool, since hnswlib-node can't be loaded: ${message.exact}`
-        this.#options.log.info({ model: message.model, dimensions: message.dimensions, ...(message.exact !== undefined && { exact: message.exact }) }, 'the model is loaded')
+        this.#reason = undefined
+        this.#loaded(message)
         return this.#become('indexing')
       case 'failed':
         return this.#fail(message.reason)
@@ -204,6 +214,11 @@ export class Embedder {
         this.#options.log.warn({ error: message.reason }, 'a query could not be embedded')
         this.#settle(message.id, undefined)
     }
+  }
+
+  /** Slower ways find the same: the log tells of them, and health does not. */
+  #loaded ({ model, dimensions, runtime, slower, exact }: Extract<FromThread, { type: 'ready' }>): void {
+    this.#options.log.info({ model, dimensions, runtime, ...(slower !== undefined && { slower }), ...(exact !== undefined && { exact }) }, 'the model is loaded')
   }
 
   #progress (indexed: number, total: number): void {

@@ -1,18 +1,28 @@
 import type { Finding } from '../../kernel/index.ts'
 import { loadGraphs } from './graph.ts'
-import { Model, reasonOf } from './model.ts'
+import { Model } from './model.ts'
 import type { ThreadData } from './protocol.ts'
+import { reasonOf } from './runtime.ts'
 
 const about = 'search'
 
 /** Whether tools can be found by their meaning here: whether the model and the libraries for it load. Nothing is downloaded. */
 export async function examine (data: ThreadData): Promise<Finding[]> {
   try {
-    const { dimensions } = await Model.load({ ...data, allow_download: false })
-    return [{ level: 'ok', about, text: `the model in ${data.model} loads: ${dimensions} numbers a text` }, ...await examineGraphs()]
+    return [modelFinding(data, await Model.load({ ...data, allow_download: false })), ...await examineGraphs()]
   } catch (error) {
     if (data.allow_download) return [{ level: 'note', about, text: `the model ${data.model} is not there yet; the first search downloads it` }]
-    return [{ level: 'problem', about, text: `tools are found by words alone, since the model can't be used: ${reasonOf(error)}`, remedy: 'Set search.model to a folder that holds a model, or to "none"; install again where a library is missing.' }]
+    return [{ level: 'problem', about, text: `tools are found by words alone, since the model can't be used: ${reasonOf(error)}`, remedy: 'set search.model to a folder that holds a model, or to "none"' }]
+  }
+}
+
+/** @param model loaded from that place; exported for a test */
+export function modelFinding ({ model: place }: Pick<ThreadData, 'model'>, { dimensions, runtime: { name, reason } }: Pick<Model, 'dimensions' | 'runtime'>): Finding {
+  const text = `the model in ${place} loads: ${dimensions} numbers a text, by ${name}`
+  if (reason === undefined) return { level: 'ok', about, text }
+  return {
+    level: 'note', about, text: `${text}, which takes five times as long as native code, since ${reason}`,
+    remedy: 'for more speed, install Skillet again with the variable ONNXRUNTIME_NODE_INSTALL=skip: onnxruntime-node then downloads nothing, which failed and made npm leave it out'
   }
 }
 
@@ -21,6 +31,9 @@ async function examineGraphs (): Promise<Finding[]> {
     await loadGraphs()
     return []
   } catch (error) {
-    return [{ level: 'note', about, text: `each query is compared with every tool, which takes longer with thousands, since hnswlib-node can't be loaded: ${reasonOf(error)}` }]
+    return [{
+      level: 'note', about, text: `each query is compared with every tool, which takes a moment longer with thousands, since hnswlib-node can't be loaded: ${reasonOf(error)}`,
+      remedy: 'with more than 10,000 tools, install python3, make and a C++ compiler, and then Skillet again'
+    }]
   }
 }

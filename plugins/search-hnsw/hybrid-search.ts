@@ -3,6 +3,7 @@ import { Best } from './best.ts'
 import type { Embedder, Question } from './embedder.ts'
 import { LexicalIndex, type Match } from './lexical-index.ts'
 import { pauses } from './pauses.ts'
+import { essenceOf } from './query.ts'
 import { rank, type Ranking } from './ranking.ts'
 import { Recent } from './recent.ts'
 import { inWords } from './words.ts'
@@ -70,8 +71,13 @@ export class HybridSearch implements Search {
     this.#answers.clear()
   }
 
-  async search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer> {
+  prepare (): void {
+    this.#embedder?.start()
+  }
+
+  async search (asked: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer> {
     signal.throwIfAborted()
+    const query = essenceOf(asked)
     if (this.#embedder !== undefined && this.#current !== undefined && this.#current.texts.length > 0) {
       this.#embedder.start()
       if (options.patience_ms !== undefined && options.patience_ms > 0) await this.#embedder.settled(options.patience_ms, signal)

@@ -32,7 +32,7 @@ export default definePlugin({
     })
     scope.defer(() => embedder.close())
     const search = new HybridSearch(embedder)
-    if (preload) embedder.start()
+    if (preload) search.prepare()
     return search
   },
   examine: ({ config, data_dir }) => config.search.model === 'none' ? [{ level: 'ok', about: 'search', text: 'tools are found by words alone, as search.model says' }] : examine(threadData(config, data_dir))

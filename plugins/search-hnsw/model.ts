@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join } from 'node:path'
-import type { PreTrainedModel, PreTrainedTokenizer, Tensor } from '@huggingface/transformers'
+import { isAbsolute, join } from 'node:path'
 import type { ThreadData } from './protocol.ts'
+import { reasonOf, tokensMax, type Runtime, type Tokens } from './runtime.ts'
 import { sentencesOf } from './sentences.ts'
+import { loadTransformers, type Transformers } from './transformers.ts'
+import { loadWebAssembly } from './webassembly.ts'
 
-/** Tokens of a text that are embedded at most; all-MiniLM-L6-v2 was trained on no more. */
-const tokensMax = 256
 /** The file in a model's folder that tells what its files must hash to, as `sha256sum` writes it. */
 const sumsFile = 'SHA256SUMS'
-
-/** A text's tokens, as the model takes them. */
-interface Inputs { input_ids: Tensor }
 
 /** A query's vector, and those of its sentences where it has several; of length 1. */
 export interface Embedding { whole: Float32Array, parts: Float32Array[] }
@@ -22,52 +19,38 @@ export class Model {
   /** Tells it from all others: a hash of its weights and its tokenizer. */
   readonly id: string
   readonly dimensions: number
-  readonly #tokenizer: PreTrainedTokenizer
-  /** Tokens that stand for nothing of a text. */
-  readonly #special: ReadonlySet<number>
-  readonly #model: PreTrainedModel
+  /** What computes it. */
+  readonly runtime: Runtime
   /** Takes the first token's vector, not the mean of all. */
   readonly #first: boolean
 
-  private constructor (id: string, dimensions: number, tokenizer: PreTrainedTokenizer, model: PreTrainedModel, first: boolean) {
+  private constructor (id: string, dimensions: number, runtime: Runtime, first: boolean) {
     this.id = id
     this.dimensions = dimensions
-    this.#tokenizer = tokenizer
-    this.#special = new Set(tokenizer.all_special_ids)
-    this.#model = model
+    this.runtime = runtime
     this.#first = first
   }
 
-  /** @throws Error when a file is missing or damaged, or a library can't be loaded on this machine */
-  static async load ({ model: name, models_dir, allow_download, threads }: ThreadData): Promise<Model> {
+  /**
+   * @param library what loads the native library; a test gives one that fails
+   * @throws Error when a file is missing or damaged
+   */
+  static async load (data: ThreadData, library = loadLibrary): Promise<Model> {
+    const { model: name, models_dir } = data
     const local = isAbsolute(name)
     if (local) await checkSums(name)
-    const { AutoModel, AutoTokenizer, env, LogLevel } = await import('@huggingface/transformers')
-    env.logLevel = LogLevel.ERROR
-    env.allowLocalModels = local
-    env.localModelPath = local ? dirname(name) : models_dir
-    env.allowRemoteModels = !local && allow_download
-    env.cacheDir = models_dir
-    const given = local ? basename(name) : name
-    const local_files_only = !env.allowRemoteModels
-    const dtype = local && !existsSync(join(name, 'onnx/model_quantized.onnx')) ? 'fp32' : 'q8'
-    const tokenizer = await AutoTokenizer.from_pretrained(given, { local_files_only })
-    const model = await AutoModel.from_pretrained(given, {
-      dtype,
-      local_files_only,
-      // One text at a time has little to share among threads; what they share, they wait for by spinning.
-      session_options: { intraOpNumThreads: threads, interOpNumThreads: 1, executionMode: 'sequential', extra: { session: { intra_op: { allow_spinning: '0' } } } }
-    })
+    const runtime = await loadRuntime(data, library)
     const folder = local ? name : join(models_dir, name)
-    const made = new Model(await idOf(folder, `${name} ${dtype}`), 0, tokenizer, model, await takesFirst(folder))
+    const dtype = local && !existsSync(join(name, 'onnx/model_quantized.onnx')) ? 'fp32' : 'q8'
+    const made = new Model(await idOf(folder, `${name} ${dtype}`), 0, runtime, await takesFirst(folder))
     const vector = await made.embed('a test')
     if (!vector.every(Number.isFinite)) throw new Error('the model gives vectors that are none: a file of it must be damaged')
-    return new Model(made.id, vector.length, tokenizer, model, await takesFirst(folder))
+    return new Model(made.id, vector.length, runtime, await takesFirst(folder))
   }
 
   /** A text's vector. */
   async embed (text: string): Promise<Float32Array> {
-    const { data, dimensions, tokens } = await this.#run(this.#tokenize(text, true))
+    const { data, dimensions, tokens } = await this.runtime.tokenize(text, true).embed()
     return this.#pool(data, dimensions, tokens)
   }
 
@@ -76,25 +59,17 @@ export class Model {
    * @returns undefined when it knows less than half of the query's tokens: what it says of others is noise
    */
   async embedQuery (text: string): Promise<Embedding | undefined> {
-    const inputs = this.#tokenize(text, true)
-    if (!this.#knows(inputs)) return undefined
-    const { data, dimensions, tokens } = await this.#run(inputs)
+    const tokenized = this.runtime.tokenize(text, true)
+    if (!this.#knows(tokenized)) return undefined
+    const { data, dimensions, tokens } = await tokenized.embed()
     const parts: Float32Array[] = []
     let from = 1 // behind [CLS]
     for (const sentence of this.#first ? [] : sentencesOf(text)) {
-      const to = Math.min(from + lengthOf(this.#tokenize(sentence, false)), tokens - 1) // before [SEP]
+      const to = Math.min(from + this.runtime.tokenize(sentence, false).ids.length, tokens - 1) // before [SEP]
       if (to > from) parts.push(pool(data, dimensions, from, to))
       from = to
     }
     return { whole: this.#pool(data, dimensions, tokens), parts }
-  }
-
-  async #run (inputs: Inputs): Promise<{ data: Float32Array, dimensions: number, tokens: number }> {
-    const { last_hidden_state } = await this.#model(inputs) as { last_hidden_state?: Tensor }
-    const [, tokens = 0, dimensions = 0] = last_hidden_state?.dims ?? []
-    const data: unknown = last_hidden_state?.data
-    if (!(data instanceof Float32Array) || tokens === 0 || data.length !== tokens * dimensions) throw new Error('the model does not give a vector for each token')
-    return { data, dimensions, tokens }
   }
 
   #pool (data: Float32Array, dimensions: number, tokens: number): Float32Array {
@@ -102,29 +77,37 @@ export class Model {
   }
 
   /** Whether it knows at least half of a text's tokens, without those that stand around every text. */
-  #knows ({ input_ids }: Inputs): boolean {
+  #knows ({ ids }: Tokens): boolean {
+    const { unknown_id, special_ids } = this.runtime
     let known = 0
     let unknown = 0
-    for (const token of input_ids.data as BigInt64Array) { // which is the type of tokens
-      const id = Number(token)
-      if (id === this.#tokenizer.unk_token_id) unknown++
-      else if (!this.#special.has(id)) known++
+    for (let i = 0; i < ids.length; i++) {
+      const id = ids[i] ?? 0
+      if (id === unknown_id) unknown++
+      else if (!special_ids.has(id)) known++
     }
     return known > 0 && known >= unknown
   }
+}
 
-  #tokenize (text: string, add_special_tokens: boolean): Inputs {
-    return this.#tokenizer(text, { add_special_tokens, truncation: true, max_length: tokensMax }) as Inputs
+function loadLibrary (): Promise<Transformers> {
+  return import('@huggingface/transformers')
+}
+
+/**
+ * Loads a model into native code where that can be loaded, else into WebAssembly, which is slower and gives the same vectors.
+ * @throws Error when a file of the model is missing or damaged, or its name is one that only the native library looks up
+ */
+async function loadRuntime (data: ThreadData, library: () => Promise<Transformers>): Promise<Runtime> {
+  let transformers: Transformers
+  try {
+    transformers = await library()
+  } catch (error) {
+    const reason = `@huggingface/transformers can't be loaded: ${reasonOf(error)}`
+    if (!isAbsolute(data.model)) throw new Error(`${data.model} is a name on the hub, which only a folder can stand for here, since ${reason}`, { cause: error })
+    return loadWebAssembly(data.model, reason)
   }
-}
-
-/** What an error says; without what Node says of modules behind the first line. */
-export function reasonOf (error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
-}
-
-function lengthOf ({ input_ids }: Inputs): number {
-  return input_ids.dims.at(-1) ?? 0
+  return loadTransformers(transformers, data)
 }
 
 /** The mean of some tokens' vectors, brought to length 1. */

@@ -45,8 +45,11 @@ export interface Found {
 }
 
 export type FromThread =
-  /** The model is loaded. `exact` tells why each query is compared with every tool, where the index for many can't be used. */
-  | { type: 'ready', model: string, dimensions: number, exact?: string }
+  /**
+   * The model is loaded, into what is named `runtime`. `slower` tells why that is not the fastest one, `exact` why each query is compared
+   * with every tool, where the index for many can't be used.
+   */
+  | { type: 'ready', model: string, dimensions: number, runtime: string, slower?: string, exact?: string }
   /** The model can't be loaded; the thread ends. */
   | { type: 'failed', reason: string }
   | { type: 'progress', generation: number, indexed: number, total: number }

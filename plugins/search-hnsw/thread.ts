@@ -6,8 +6,9 @@ import { createHash } from 'node:crypto'
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadGraphs } from './graph.ts'
-import { Model, reasonOf } from './model.ts'
+import { Model } from './model.ts'
 import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
+import { reasonOf } from './runtime.ts'
 import { Vectors, type MakeGraph } from './vectors.ts'
 
 /**
@@ -36,6 +37,8 @@ let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
 const asked: { index?: Of<'index'> | undefined, end: boolean } = { end: false }
 /** Which tools are known; a query is about those of one generation, whose numbers mean nothing in another. */
 let generation = 0
+/** Counts what was asked of the cache; here, since all of it happens before the end of this file is reached. */
+let reads = 0
 const nothing: Found = { tools: new Uint32Array(0), cosines: new Float32Array(0), mean: 0, deviation: 1 }
 port.on('message', (message: ToThread) => {
   switch (message.type) {
@@ -58,7 +61,8 @@ if (process.platform === 'linux') setPriority(nice) // elsewhere it is the whole
 try {
   const model = await Model.load(data)
   const { makeGraph, reason } = await graphs()
-  post({ type: 'ready', model: model.id, dimensions: model.dimensions, ...(reason !== undefined && { exact: reason }) })
+  const { id, dimensions, runtime } = model
+  post({ type: 'ready', model: id, dimensions, runtime: runtime.name, ...(runtime.reason !== undefined && { slower: runtime.reason }), ...(reason !== undefined && { exact: reason }) })
   await serve(model, new Vectors(model.dimensions, makeGraph))
 } catch (error) {
   post({ type: 'failed', reason: reasonOf(error) })
@@ -157,7 +161,6 @@ function keyOf (model: Model, text: string): string {
   return `vector ${model.id} ${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
 }
 
-let reads = 0
 /** What the main thread's cache has of these keys. */
 async function readCache (keys: readonly string[]): Promise<(Float32Array | undefined)[]> {
   const values = await new Promise<readonly (Uint8Array | undefined)[]>(resolve => {

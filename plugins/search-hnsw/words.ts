@@ -46,7 +46,7 @@ export function stem (word: string): string {
   return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word
 }
 
-/** Whether two words differ by one character: another, one more or one less. */
+/** Whether two words differ by one mistake of typing: another character, one more, one less, or two neighbours swapped. */
 export function isNear (a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   let start = 0
@@ -54,7 +54,9 @@ export function isNear (a: string, b: string): boolean {
   let end = 0
   const rest = Math.min(a.length, b.length) - start
   while (end < rest && a.charCodeAt(a.length - 1 - end) === b.charCodeAt(b.length - 1 - end)) end++
-  return Math.max(a.length, b.length) - start - end <= 1
+  const different = Math.max(a.length, b.length) - start - end
+  return different <= 1 || (different === 2 && a.length === b.length &&
+    a.charCodeAt(start) === b.charCodeAt(start + 1) && a.charCodeAt(start + 1) === b.charCodeAt(start))
 }
 
 /** An identifier as words with spaces between: `getHTTPStatus_code` → `get HTTP Status code`. */

@@ -1,147 +1,140 @@
-import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs'
-import { extname, join, sep } from 'node:path'
-import { messageOf, type ToolDefinition } from '../../kernel/index.ts'
-import { isThere } from './files.ts'
+import { statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { messageOf, type ScriptNeeds, type ToolDefinition } from '../../kernel/index.ts'
+import { readNode } from './node-script.ts'
 import type { Folder } from './protocol.ts'
-import { SCRIPTS } from './revision.ts'
-import { defineTools } from './tools.ts'
+import { readPython } from './python-script.ts'
+import { aboutOf, headComment } from './script-comments.ts'
+import { scriptFiles, SCRIPTS, type ScriptFile } from './script-files.ts'
+import { instructionTexts, mentionOf, type Mention } from './script-mentions.ts'
+import { nodePackages, packagesOf, pythonModules, requirementsOf } from './script-modules.ts'
+import { nameAll } from './script-names.ts'
+import type { NodeImports, PythonImport, ScriptReading } from './script-reading.ts'
+import { headOf, isBinary, runnerOf, type Language } from './script-runner.ts'
+import { toolOf, type Script } from './script-tool.ts'
+import { usageIn } from './script-usage.ts'
+import { readShell } from './shell-script.ts'
 
 /** The most scripts of a folder that are tools. */
 const scriptsMax = 100
-/** What is read of a script to see what it is, in bytes. */
-const headBytes = 4_096
-/** Names that the folder's other tools have. */
-const taken = ['instructions', 'read', 'list']
+/** The most of a script that is read, in bytes: of a larger one only the head is looked at. */
+const scriptBytesMax = 262_144
+/** What is looked at of a script that is too large to read, in characters. */
+const headMax = 4_096
 
-/** What runs a script that does not say it itself, by its ending. Node.js is the one that runs this program. */
-const interpreters: Readonly<Record<string, readonly string[]>> = {
-  '.py': ['python3'],
-  '.sh': ['bash'],
-  '.js': [process.execPath],
-  '.mjs': [process.execPath],
-  '.cjs': [process.execPath],
-  '.ts': [process.execPath, '--import', new URL('./typescript.js', import.meta.url).href]
-}
-
-interface Script { file: string, command: readonly string[], about: string }
-
-/** A tool for each file of `scripts/` that can be run. They run as commands, from where they lie. */
-export function scriptTools ({ path, real_path }: Folder, warn: (warning: string, at?: string) => void): ToolDefinition[] {
-  const folder = join(path, SCRIPTS)
-  if (!isThere(folder)) return []
+/**
+ * A tool for each program below `scripts/`. They run as commands, from where they lie; what is no program is only
+ * read.
+ */
+export function scriptTools (
+  folder: Folder,
+  instructions: string,
+  warn: (warning: string, at?: string) => void
+): ToolDefinition[] {
+  const files = scriptFiles(folder, warn)
+  if (files.length === 0) return []
+  const texts = instructionTexts(folder, instructions)
   const scripts: Script[] = []
-  for (const file of namesIn(folder, warn)) {
-    if (file.startsWith('.') || file === '__init__.py' || file.endsWith('.d.ts')) continue
+  for (const file of files) {
     try {
-      if (!realpathSync(join(folder, file)).startsWith(real_path + sep)) {
-        warn(`${SCRIPTS}/${file} is a link that leads out of the folder, and no tool`, join(folder, file))
-        continue
-      }
-      const script = look(folder, file)
+      const script = look(file, mentionOf(texts, file.file))
       if (script !== undefined) scripts.push(script)
     } catch (error) {
-      warn(`${SCRIPTS}/${file} can't be read: ${messageOf(error)}`, join(folder, file))
+      warn(`${SCRIPTS}/${file.file} can't be read: ${messageOf(error)}`, file.path)
     }
   }
   if (scripts.length > scriptsMax) {
-    warn(`${SCRIPTS}/ has ${scripts.length} files that can be run; the first ${scriptsMax} are tools`, folder)
+    warn(`${SCRIPTS}/ has ${scripts.length} files that can be run; the first ${scriptsMax} are tools`, folder.path)
     scripts.length = scriptsMax
   }
   const names = nameAll(scripts.map(({ file }) => file))
-  const sources = scripts.map(({ file, about }, i) => ({
-    name: names[i] ?? file,
-    description: `Run ${SCRIPTS}/${file}${about === '' ? '' : `: ${about}`}`,
-    parameters: [
-      { name: 'arguments', type: 'array' as const, description: 'Command-line arguments', items: { type: 'string' }, default: [], maxItems: 1000, allow_dash: true },
-      { name: 'stdin', type: 'string' as const, description: 'Standard input', default: '' }
-    ]
-  }))
-  return defineTools(sources).map((tool, i) => {
-    const [program = '', ...fixed] = scripts[i]?.command ?? []
-    return {
-      ...tool,
-      runtime: 'native',
-      command: {
-        program,
-        parts: [...fixed.map(literal => ({ kind: 'argument' as const, pieces: [{ literal }] })), { kind: 'spread' as const, parameter: 'arguments' }],
-        stdin: [{ parameter: 'stdin' }],
-        dashes: ['arguments']
-      }
-    }
-  })
+  const needs = needsOf(folder, scripts, texts)
+  return scripts.map((script, i) => toolOf(script, names[i] ?? script.file, folder, needs(script)))
 }
 
-function namesIn (folder: string, warn: (warning: string, at?: string) => void): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch (error) {
-    warn(`${SCRIPTS}/ can't be read: ${messageOf(error)}`, folder)
-    return []
-  }
-}
-
-/** How a file is run, if it can be: by itself, by what its first line names, or by what its ending tells. */
-function look (folder: string, file: string): Script | undefined {
-  const path = join(folder, file)
+/** A script that does something when it is run; undefined for libraries, and for what is none. */
+function look ({ file, path }: ScriptFile, mention: Mention): Script | undefined {
   const stats = statSync(path)
-  if (!stats.isFile()) return undefined // never opened: a FIFO would wait
-  const head = headOf(path)
-  const text = head.toString('utf8')
-  const executable = (stats.mode & 0o111) !== 0
-  const about = summaryOf(text)
-  const [, line] = /^#!\s*([^\n]*)/.exec(text) ?? []
-  if (line !== undefined) {
-    const words = line.trim().split(/\s+/)
-    if (executable && !line.endsWith('\r')) return { file, command: [path], about }
-    const [program = '', ...rest] = words[0]?.endsWith('/env') === true ? words.slice(words[1] === '-S' ? 2 : 1) : words
-    return program === '' ? undefined : { file, command: [program, ...rest, path], about }
-  }
-  const interpreter = interpreters[extname(file).toLowerCase()]
-  if (interpreter !== undefined) return { file, command: [...interpreter, path], about }
-  if (!executable) return undefined
-  if (isBinary(head)) return { file, command: [path], about: '' }
-  // What a shell would do. Files with another ending are data whose mode was lost on the way.
-  return extname(file) === '' ? { file, command: ['sh', path], about } : undefined
+  const head = headOf(path, Math.min(stats.size, scriptBytesMax))
+  const text = head.toString('utf8').replaceAll('\r\n', '\n')
+  const runner = runnerOf(path, head, (stats.mode & 0o111) !== 0)
+  if (runner === undefined) return undefined
+  const whole = stats.size <= scriptBytesMax && !isBinary(head)
+  const reading = whole ? read(runner.language, text, mention, basename(file)) : { ...unread, program: false }
+  if (!reading.program && !runner.marked && !mention.named) return undefined
+  return { file, path, runner, reading, mention }
 }
 
-/** ELF, and the four of Mach-O. */
-function isBinary (head: Buffer): boolean {
-  return ['7f454c46', 'feedfacf', 'cffaedfe', 'feedface', 'cafebabe'].includes(head.toString('hex', 0, 4))
+function read (language: Language | undefined, text: string, mention: Mention, name: string): ScriptReading {
+  const clean = (usage: string): string =>
+    usage.replaceAll(/\$\(basename[^)]*\)|\$\{?0\b[^}\s]*\}?|`basename[^`]*`/g, name)
+  const reading = readAs(language, text, mention.usage)
+  const least = Math.max(reading.least, reading.passes && mention.always ? 1 : 0)
+  return { ...reading, least, ...(reading.usage !== undefined && { usage: clean(reading.usage) }) }
 }
 
-function headOf (path: string): Buffer {
-  const descriptor = openSync(path, 'r')
+function readAs (language: Language | undefined, text: string, said: string | undefined): ScriptReading {
   try {
-    const head = Buffer.alloc(headBytes)
-    return head.subarray(0, readSync(descriptor, head, 0, headBytes, 0))
-  } finally {
-    closeSync(descriptor)
+    switch (language) {
+      case 'python':
+        return readPython(text, said)
+      case 'node':
+        return readNode(text, said)
+      case 'shell':
+        return readShell(text, said)
+      case undefined:
+        return readOther(text, said)
+    }
+  } catch {
+    // Too deep, or written by another program: most often a library.
+    return { ...readOther(text.slice(0, headMax), said), program: false }
   }
 }
 
-/** The first sentence or line of what a script says of itself: a docstring, or a comment at its beginning. */
-function summaryOf (text: string): string {
-  const code = text.replace(/^#!.*\n/, '').replace(/^(?:\s*#.*coding[:=].*\n)?\s*/, '')
-  const [, , docstring] = /^[rRuU]?("""|''')([\s\S]*?)(?:\1|$)/.exec(code) ?? []
-  const [, block] = /^\/\*+([\s\S]*?)(?:\*\/|$)/.exec(code) ?? []
-  const [comment] = /^(?:(?:#|\/\/).*\n?)+/.exec(code) ?? []
-  const said = docstring ?? block?.replace(/^\s*\* ?/gm, '') ?? comment?.replace(/^(?:#+|\/\/+)[ \t]?/gm, '') ?? ''
-  const paragraph = said.trim().split(/\n\s*\n/)[0]?.replace(/\s+/g, ' ').trim() ?? ''
-  return paragraph.length > 500 ? `${paragraph.slice(0, 499)}…` : paragraph
+/** Of what nothing is known. */
+const unread: ScriptReading = { program: true, about: '', least: 0, passes: true, reads_stdin: true }
+
+/** A script in a language of which only the comment at its head is read. */
+function readOther (text: string, said: string | undefined): ScriptReading {
+  const comment = headComment(text, text.startsWith('//') || text.startsWith('/*') ? '//' : '#')
+  const usage = usageIn(comment) ?? said
+  return { ...unread, about: aboutOf(comment), ...(usage !== undefined && { usage }) }
 }
 
-/** Names of tools: a file's without its ending; where several have that, or another tool does, the whole name. */
-function nameAll (files: readonly string[]): string[] {
-  const clean = (name: string): string => name.replace(/[^A-Za-z0-9_.-]+/g, '_').slice(0, 64) || 'script'
-  const stem = (file: string): string => clean(file.slice(0, file.length - extname(file).length))
-  const count = new Map<string, number>(taken.map(name => [name, 1]))
-  for (const file of files) count.set(stem(file), (count.get(stem(file)) ?? 0) + 1)
-  const used = new Set<string>(taken)
-  return files.map(file => {
-    const wanted = count.get(stem(file)) === 1 ? stem(file) : clean(file)
-    let name = wanted
-    for (let i = 2; used.has(name); i++) name = `${wanted.slice(0, 60)}_${i}`
-    used.add(name)
-    return name
-  })
+/** What each script needs from elsewhere; each module of the skill is read once. */
+function needsOf (
+  { path }: Folder,
+  scripts: readonly Script[],
+  texts: readonly string[]
+): (script: Script) => ScriptNeeds | undefined {
+  const [python, node] = [new Map<string, PythonImport[]>(), new Map<string, NodeImports>()]
+  for (const {
+    path,
+    reading: { imports }
+  } of scripts) {
+    if (imports === undefined) continue
+    if ('python' in imports) python.set(path, imports.python)
+    else node.set(path, imports.node)
+  }
+  const requirements = scripts.some(({ runner }) => runner.language === 'python')
+    ? requirementsOf(path, texts)
+    : new Map<string, string>()
+  return ({ path: file, runner: { language, interpreter }, reading: { inline } }) => {
+    if (language === 'node')
+      return {
+        language,
+        file,
+        interpreter,
+        modules: Object.fromEntries(nodePackages(file, path, node).map(name => [name, name]))
+      }
+    if (language !== 'python') return undefined
+    const own = inline === undefined ? requirements : new Map([...requirements, ...requirementsOf(path, [], inline)])
+    return {
+      language,
+      file,
+      interpreter,
+      modules: packagesOf(pythonModules(file, path, python), own),
+      ...(inline !== undefined && { inline: true })
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { messageOf, replaceFile, SKILL_NAME, type ManifestFile, type SkillWarning, type ToolDefinition } from '../../kernel/index.ts'
+import { messageOf, replaceFile, SKILL_NAME, type ManifestFrame, type SkillWarning, type ToolDefinition } from '../../kernel/index.ts'
 import { scriptTools } from './agent-scripts.ts'
 import { firstLine, readText, SkillFault, textBytesMax } from './files.ts'
 import { guessFrontmatter, parseFrontmatter, splitInstructions } from './frontmatter.ts'
@@ -22,7 +22,7 @@ const known = new Set(['name', 'description', 'license', 'compatibility', 'metad
  * @param manifest a `skill.toml` that says `runtime = "agent"`, for permissions and version
  * @throws SkillFault
  */
-export async function readAgentSkill (folder: Folder, path: string, manifest: ManifestFile, data: DescriberData): Promise<{ skill: DescribedSkill, warnings: SkillWarning[] }> {
+export async function readAgentSkill (folder: Folder, path: string, manifest: ManifestFrame, data: DescriberData): Promise<{ skill: DescribedSkill, warnings: SkillWarning[] }> {
   const warnings: SkillWarning[] = []
   const warn = (warning: string, at = path): void => { warnings.push({ name: folder.name, path: at, warning }) }
   const { yaml, instructions } = splitInstructions(readText(path, textBytesMax))
@@ -32,7 +32,7 @@ export async function readAgentSkill (folder: Folder, path: string, manifest: Ma
   checkName(folder, values['name'], warn)
   checkOthers(values, warn)
   const description = manifest.description ?? describe(path, values['description'], instructions, warn)
-  const scripts = scriptTools(folder, warn)
+  const scripts = scriptTools(folder, instructions, warn)
   const version = manifest.version ?? versionOf(values['metadata'])
   const directory = folder.path
   return {

@@ -1,40 +1,41 @@
 import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
-import { messageOf, type ManifestFile, type SkillDefinition, type SkillWarning } from '../../kernel/index.ts'
+import { messageOf, type ManifestFrame, type QuarantinedSkill, type SkillDefinition, type SkillWarning } from '../../kernel/index.ts'
 import { readAgentSkill } from './agent-skill.ts'
 import { firstLine, isThere, SkillFault } from './files.ts'
 import { INSTRUCTIONS, MANIFEST, MODULES } from './list.ts'
-import { completePermissions, readInstructions, readManifest } from './manifest.ts'
+import { completePermissions, readInstructions, readManifest, readTool } from './manifest.ts'
 import type { DescribedSkill, Description, DescriberData, Folder } from './protocol.ts'
 import { countsForRevision } from './revision.ts'
 import { findModule, readScript } from './script.ts'
-import { defineTools, type ToolSource } from './tools.ts'
+import { defineEach, type BrokenTool, type ToolSource } from './tools.ts'
 
 /** Reads one skill folder. Never throws: what is wrong comes back as a fault. Imports the module of a script skill. */
 export async function describeSkill (folder: Folder, data: DescriberData): Promise<Description> {
   const importing = { begun: false }
   try {
-    const { skill, warnings, inputs } = await read(folder, data, importing)
-    return { skill, warnings, outside: inputs.filter(file => !countsForRevision(folder.path, file)), ran_code: importing.begun }
+    const { skill, broken, warnings, inputs } = await read(folder, data, importing)
+    const digest = createHash('sha256').update(JSON.stringify(skill)).digest('hex').slice(0, 32)
+    return { skill: { ...skill, digest }, broken, warnings, outside: inputs.filter(file => !countsForRevision(folder.path, file)), ran_code: importing.begun }
   } catch (error) {
     const path = error instanceof SkillFault ? error.path : folder.path
     return { fault: { name: folder.name, path, error: firstLine(messageOf(error)) }, ran_code: importing.begun }
   }
 }
 
-interface Read { skill: DescribedSkill, warnings: SkillWarning[], inputs: string[] }
+interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[], inputs: string[] }
 
 async function read (given: Folder, data: DescriberData, importing: { begun: boolean }): Promise<Read> {
   const { path: folder, name, revision } = given
   const manifestPath = join(folder, MANIFEST)
   const manifested = isThere(manifestPath)
-  const { manifest, text } = manifested ? readManifest(manifestPath) : { manifest: {} as ManifestFile, text: '' }
+  const { manifest, text } = manifested ? readManifest(manifestPath) : { manifest: {} as ManifestFrame, text: '' }
   refuseOtherName(manifestPath, manifest.name, name)
   const instructionsPath = join(folder, INSTRUCTIONS.find(file => isThere(join(folder, file))) ?? INSTRUCTIONS[0])
   if (manifest.runtime === 'agent' || (!manifested && !given.module)) {
     if (given.module) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent", but the folder has a module')
     if (manifest.tools !== undefined) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent" and has [[tools]]; those of an Agent Skills folder are its scripts')
-    return { ...await readAgentSkill(given, instructionsPath, manifest, data), inputs: [] }
+    return { ...await readAgentSkill(given, instructionsPath, manifest, data), broken: [], inputs: [] }
   }
   const about = isThere(instructionsPath) ? readInstructions(instructionsPath) : undefined
   refuseOtherName(instructionsPath, about?.name, name)
@@ -44,32 +45,38 @@ async function read (given: Folder, data: DescriberData, importing: { begun: boo
   const common = {
     name,
     ...(about !== undefined && about.instructions !== '' && { instructions: about.instructions }),
+    ...(manifest.reads_files === true && { reads_files: true }),
+    ...(manifest.config_from !== undefined && { config_from: manifest.config_from }),
     directory: folder,
     runtime
   }
   if (runtime === 'native') {
     if (module !== undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "native", but the folder has a ${basename(module)}`)
     if (manifest.tools === undefined || manifest.tools.length === 0) throw new SkillFault(manifestPath, 'skill.toml has no [[tools]]')
+    const texts = described(manifestPath, manifest, {}, about?.description)
+    const { defined, broken } = within(manifestPath, () => withTools(manifestPath, name, manifest.tools?.map(readTool) ?? [], manifest.permissions))
     const skill = {
       ...common,
-      ...described(manifestPath, manifest, {}, about?.description),
-      ...within(manifestPath, () => withTools(manifest.tools?.map(nativeTool) ?? [], manifest.permissions)),
+      ...texts,
+      ...defined,
       revision: createHash('sha256').update(text).digest('hex').slice(0, 32)
     }
-    return { skill, warnings: [], inputs: [] }
+    return { skill, broken, warnings: [], inputs: [] }
   }
   if (module === undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
   if (manifest.tools !== undefined) throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
   importing.begun = true
   const script = await readScript(module, revision, data)
+  const texts = described(module, manifest, script.file, about?.description)
+  const { defined, broken } = within(module, () => withTools(module, name, script.tools, manifest.permissions ?? script.file.permissions))
   const skill = {
     ...common,
-    ...described(module, manifest, script.file, about?.description),
-    ...within(module, () => withTools(script.tools, manifest.permissions ?? script.file.permissions)),
+    ...texts,
+    ...defined,
     module: script.module,
     revision
   }
-  return { skill, warnings: [], inputs: script.inputs }
+  return { skill, broken, warnings: [], inputs: script.inputs }
 }
 
 function refuseOtherName (path: string, given: string | undefined, folder: string): void {
@@ -78,7 +85,7 @@ function refuseOtherName (path: string, given: string | undefined, folder: strin
 
 /** Description and version, from the first that has them. */
 function described (
-  path: string, manifest: ManifestFile, script: { description?: string, version?: string }, description: string | undefined
+  path: string, manifest: ManifestFrame, script: { description?: string, version?: string }, description: string | undefined
 ): Pick<SkillDefinition, 'description' | 'version'> {
   const text = manifest.description ?? script.description ?? description
   if (text === undefined) throw new SkillFault(path, 'the skill has no description')
@@ -86,13 +93,21 @@ function described (
   return { description: text, ...(version !== undefined && { version }) }
 }
 
-function nativeTool ({ command, stdin, cwd, env, parameters = [], ...tool }: NonNullable<ManifestFile['tools']>[number]): ToolSource {
-  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }), ...(env !== undefined && { env }) } }
+/** Tools and permissions. A broken tool stays away, unless all are. @throws Error then, with what is wrong with the first */
+function withTools (path: string, skill: string, sources: readonly (ToolSource | BrokenTool)[], permissions: ManifestFrame['permissions']): { defined: Pick<SkillDefinition, 'tools' | 'permissions'>, broken: QuarantinedSkill[] } {
+  const { tools, broken } = defineEach(sources)
+  const [first, ...more] = broken
+  if (tools.length === 0 && first !== undefined) throw new Error(`${first.error}${more.length === 0 ? '' : ` (and ${more.length} more of its tools are broken)`}`)
+  const parameters = new Set(sources.flatMap(source => 'error' in source ? [] : source.parameters.map(parameter => parameter.name)))
+  return {
+    defined: { tools, permissions: completePermissions(permissions, parameters) },
+    broken: broken.map(({ tool, error }) => ({ name: skill, tool, path, error: located(path, error) }))
+  }
 }
 
-function withTools (sources: readonly ToolSource[], permissions: ManifestFile['permissions']): Pick<SkillDefinition, 'tools' | 'permissions'> {
-  const parameters = new Set(sources.flatMap(source => source.parameters.map(parameter => parameter.name)))
-  return { tools: defineTools(sources), permissions: completePermissions(permissions, parameters) }
+/** Where a message does not begin with the file it is about. */
+function located (path: string, error: string): string {
+  return error.startsWith(basename(path)) ? error : `${basename(path)}: ${error}`
 }
 
 /** What is thrown in there is the fault of this file. */
@@ -100,6 +115,6 @@ function within<T> (path: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw new SkillFault(path, `${basename(path)}: ${messageOf(error)}`, { cause: error })
+    throw new SkillFault(path, located(path, messageOf(error)), { cause: error })
   }
 }

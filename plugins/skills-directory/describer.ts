@@ -1,6 +1,7 @@
-import { Worker } from 'node:worker_threads'
-import { messageOf, type Logger } from '../../kernel/index.ts'
-import type { DescriberData, Reply, Request } from './protocol.ts'
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
+import { letThreadsEnd, messageOf, type Logger } from '../../kernel/index.ts'
+import { isReady, readReply } from './incoming.ts'
+import type { DescriberData, Reply, Request, ThreadData } from './protocol.ts'
 
 /** What reading manifests and building modules takes by itself, where a loader's hooks run in the thread too. */
 const own_mib = 64
@@ -13,6 +14,9 @@ export interface DescriberOptions extends DescriberData {
   log: Logger
 }
 
+/** Who wants to know that a request takes long. */
+export interface Watch { slow (): void, others: number }
+
 /** The thread did not answer: it hung, ended, ran out of memory, or something in it threw where nobody caught it. */
 export class DescriberFault extends Error {
   /** Whether code of an earlier skill ran in the same thread and may be what is at fault. */
@@ -24,6 +28,11 @@ export class DescriberFault extends Error {
   }
 }
 
+/** What takes longer holds up nothing else: so many times what the thread took to start, which tells how busy the machine is, between these. */
+const slow = { starts: 8, least_ms: 1_000, most_ms: 4_000 } as const
+/** What is passed on of an error, and of what a module printed, in characters; and how often of the latter. */
+const errorMax = 2_000
+const printedMax = 20
 /** How long the thread may take to start, on a machine that is busy with other things. */
 const start_ms = 60_000
 
@@ -34,8 +43,10 @@ const start_ms = 60_000
 export class Describer {
   readonly #options: DescriberOptions
   #thread: Thread | undefined
+  #closed = false
 
   constructor (options: DescriberOptions) {
+    letThreadsEnd()
     this.#options = options
   }
 
@@ -49,27 +60,35 @@ export class Describer {
     return this.#thread !== undefined
   }
 
-  /** @throws DescriberFault when there is no answer; the next request gets a new thread. Or the signal's reason. */
-  async ask (request: Request, signal: AbortSignal): Promise<Reply> {
-    signal.throwIfAborted()
+  /**
+   * @param watch what is called when it takes long, and how many others do: the more, the sooner
+   * @returns the reply, and whether code of an earlier skill ran in the same thread
+   * @throws DescriberFault when there is no answer; the next request gets a new thread
+   */
+  async ask (request: Request, watch?: Watch): Promise<{ reply: Reply, suspect: boolean }> {
+    if (this.#closed) throw new DescriberFault('it was ended', false)
     const thread = this.#thread ??= new Thread(this.#options)
-    const abort = (): void => { void thread.end('it was aborted') }
-    signal.addEventListener('abort', abort, { once: true })
+    let timer: NodeJS.Timeout | undefined
     try {
-      await thread.next(start_ms, true)
-      const reply = thread.next(this.#options.limit_ms)
-      thread.post(request)
-      const answered = await reply
-      if (answered.type === 'described' && answered.descriptions.some(({ ran_code }) => ran_code)) thread.ranCode = true
-      return answered
+      await thread.started(start_ms)
+      if (watch !== undefined) timer = setTimeout(watch.slow, Math.min(slow.most_ms, Math.max(slow.least_ms, slow.starts * thread.start_ms)) / (1 + watch.others))
+      const suspect = thread.ranCode
+      const reply = await thread.ask(request, this.#options.limit_ms)
+      if (reply.type === 'described' && reply.descriptions.some(({ ran_code }) => ran_code)) thread.ranCode = true
+      return { reply, suspect }
     } catch (error) {
-      this.#thread = undefined
+      if (this.#thread === thread) this.#thread = undefined
       await thread.end('it failed')
-      signal.throwIfAborted()
       throw new DescriberFault(messageOf(error), thread.ranCode)
     } finally {
-      signal.removeEventListener('abort', abort)
+      clearTimeout(timer)
     }
+  }
+
+  /** Ends the thread, whatever it is doing, and starts no other. */
+  async close (): Promise<void> {
+    this.#closed = true
+    await this.end()
   }
 
   /** Ends the thread, whatever it is doing. */
@@ -80,18 +99,29 @@ export class Describer {
   }
 }
 
-/** One worker thread and the reply that is being waited for. */
+/** What is being waited for: that it has started, or its reply to a request. */
+interface Waiting { request: Request | undefined, resolve (reply: Reply): void, reject (error: Error): void }
+
+/** One worker thread. Modules run in it: what it says is read before it is believed, and the first thing that makes no sense ends it. */
 class Thread {
   readonly #worker: Worker
-  #waiting: { resolve: (reply: Reply) => void, reject: (error: Error) => void } | undefined
+  readonly #port: MessagePort
+  #waiting: Waiting | undefined
   #ended: Error | undefined
   #ready = false
+  #printed = 0
+  readonly #began_ms = performance.now()
+  /** What it took to start. */
+  start_ms = 0
   /** Whether code of a skill ran in it. */
   ranCode = false
 
   constructor ({ cache_dir, skill_module, heap_bytes_max, log }: DescriberOptions) {
+    const { port1, port2 } = new MessageChannel()
+    this.#port = port1
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
-      workerData: { cache_dir, skill_module } satisfies DescriberData,
+      workerData: { cache_dir, skill_module, port: port2 } satisfies ThreadData,
+      transferList: [port2],
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576) + own_mib, maxYoungGenerationSizeMb: 32 },
       env: environment(),
       execArgv: [], // flags of the program (a debugger, say) are not for this thread
@@ -101,37 +131,30 @@ class Thread {
       stderr: true
     })
     for (const stream of [this.#worker.stdout, this.#worker.stderr]) {
-      stream.on('data', (chunk: Buffer) => { log.debug({ text: chunk.toString('utf8', 0, 2000) }, 'a skill printed something while it was described') })
+      stream.on('data', (chunk: Buffer) => {
+        if (++this.#printed <= printedMax) log.debug({ text: chunk.toString('utf8', 0, errorMax) }, 'a skill printed something while it was described')
+      })
     }
-    this.#worker.on('message', (reply: Reply) => {
-      if (reply.type === 'ready') this.#ready = true
-      this.#waiting?.resolve(reply)
+    port1.on('message', value => { this.#hear(value) })
+    port1.on('messageerror', () => { this.#refuse() })
+    this.#worker.on('message', () => { this.#refuse() })
+    this.#worker.on('messageerror', () => { this.#refuse() })
+    this.#worker.on('error', (error: unknown) => { this.#fail(isOutOfMemory(error) ? 'its module used up the memory it may have' : `its module threw where nothing caught it: ${lineOf(error)}`) })
+    this.#worker.on('exit', code => {
+      this.#port.close()
+      this.#fail(`its module ended the thread it was described in, with code ${code}`)
     })
-    this.#worker.on('error', (error: unknown) => { this.#fail(isOutOfMemory(error) ? 'its module used up the memory it may have' : `its module threw where nothing caught it: ${messageOf(error).split('\n', 1)[0]}`) })
-    this.#worker.on('exit', code => { this.#fail(`its module ended the thread it was described in, with code ${code}`) })
   }
 
-  post (request: Request): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    this.#worker.postMessage(request)
+  /** Resolves when it has started, however long ago that was. */
+  async started (limit_ms: number): Promise<void> {
+    if (!this.#ready) await this.#wait(undefined, limit_ms)
   }
 
-  /** The next reply, within so many milliseconds. With `start`, the thread's first one, however long ago it came. */
-  next (limit_ms: number, start = false): Promise<Reply> {
-    if (this.#ended !== undefined) return Promise.reject(this.#ended)
-    if (start && this.#ready) return Promise.resolve({ type: 'ready' })
-    return new Promise<Reply>((resolve, reject) => {
-      // After a main thread that was busy itself, a reply may lie waiting behind the timer: it is let in first.
-      const timer = setTimeout(() => { setImmediate(() => { this.#fail(`it took longer than ${limit_ms / 1000} s to read`) }) }, limit_ms)
-      const settle = (): void => {
-        clearTimeout(timer)
-        this.#waiting = undefined
-      }
-      this.#waiting = {
-        resolve: reply => { settle(); resolve(reply) },
-        reject: error => { settle(); reject(error) }
-      }
-    })
+  /** The reply to a request, within so many milliseconds. */
+  ask (request: Request, limit_ms: number): Promise<Reply> {
+    if (this.#ended === undefined) this.#port.postMessage(request) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
+    return this.#wait(request, limit_ms)
   }
 
   async end (why: string): Promise<void> {
@@ -139,10 +162,50 @@ class Thread {
     await this.#worker.terminate()
   }
 
+  #wait (request: Request | undefined, limit_ms: number): Promise<Reply> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    return new Promise<Reply>((resolve, reject) => {
+      // After a main thread that was busy itself, a reply may lie waiting behind the timer: it is let in first.
+      const timer = setTimeout(() => { setImmediate(() => { if (this.#waiting === waiting) this.#fail(`it took longer than ${limit_ms / 1000} s to read`) }) }, limit_ms)
+      const settle = (): void => {
+        clearTimeout(timer)
+        this.#waiting = undefined
+      }
+      const waiting = this.#waiting = {
+        request,
+        resolve (reply: Reply) { settle(); resolve(reply) },
+        reject (error: Error) { settle(); reject(error) }
+      }
+    })
+  }
+
+  #hear (value: unknown): void {
+    if (this.#ended !== undefined) return
+    if (!this.#ready) {
+      if (!isReady(value)) return this.#refuse()
+      this.#ready = true
+      this.start_ms = performance.now() - this.#began_ms
+      this.#waiting?.resolve({ type: 'ready' })
+      return
+    }
+    const waiting = this.#waiting
+    const reply = waiting?.request === undefined ? undefined : readReply(value, waiting.request)
+    if (reply === undefined) this.#refuse()
+    else waiting?.resolve(reply)
+  }
+
+  #refuse (): void {
+    void this.end('its module sent the server a message while it was read')
+  }
+
   #fail (message: string): void {
     this.#ended ??= new Error(message)
     this.#waiting?.reject(this.#ended)
   }
+}
+
+function lineOf (error: unknown): string {
+  return messageOf(error).slice(0, errorMax).split('\n', 1)[0] ?? ''
 }
 
 function isOutOfMemory (error: unknown): boolean {

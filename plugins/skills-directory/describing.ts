@@ -1,12 +1,12 @@
 import { realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Config, Logger } from '../../kernel/index.ts'
+import { within, type Config, type Logger } from '../../kernel/index.ts'
 import { mapAtMost } from './at-most.ts'
-import { Describer, DescriberFault } from './describer.ts'
 import { DescriptionCache } from './description-cache.ts'
 import { readingMax } from './list.ts'
-import type { Described, Fault, Folder, Reply } from './protocol.ts'
+import type { Described, Fault, Folder } from './protocol.ts'
+import { Reading } from './reading.ts'
 
 const skillModule = fileURLToPath(new URL('../../kernel/skill.js', import.meta.url))
 
@@ -18,70 +18,78 @@ export interface DescribingOptions {
   log: Logger
 }
 
+/** A folder that was not read in time. `unread`: it is read on, and `read` tells when it was. */
+export type Unread = Fault & { unread: true }
+
+/** A folder that is being read, or was read after nobody waited for it any more. */
+interface Late { revision: string, found: Described | Fault | undefined }
+
 /** The most folders that are read in one request. */
 const togetherMax = 50
-/** How long the thread is kept for what an author saves next. */
-const keep_ms = 10_000
+/** How often is looked whether there is anything to wait for. */
+const look_ms = 100
+/** The most folders that may be remembered because they were read too late. */
+const lateMax = 10_000
 
 /**
  * Describes folders: what was described before and has not changed since is known from the cache; everything else is read, and
- * its code run, in a worker thread.
+ * its code run, in worker threads.
  */
 export class Describing {
   readonly #options: DescribingOptions
-  readonly #directory: string
   readonly #cache: DescriptionCache
-  readonly #describer: Describer
-  #idle: NodeJS.Timeout | undefined
+  readonly #reading: Reading
+  /** By path. */
+  readonly #late = new Map<string, Late>()
+  #closed = false
+  /** Called with the path of a folder that was read after nobody waited for it any more. */
+  read: (path: string) => void = () => {}
 
   constructor (options: DescribingOptions) {
     this.#options = options
-    this.#directory = join(options.data_dir, 'cache', 'skills')
-    this.#cache = new DescriptionCache(this.#directory, options.log)
-    this.#describer = new Describer({
-      cache_dir: this.#directory, skill_module: skillModule, limit_ms: options.describe_ms, heap_bytes_max: options.config.execution.heap_bytes_max, log: options.log
+    const directory = join(options.data_dir, 'cache', 'skills')
+    this.#cache = new DescriptionCache(directory, options.log)
+    this.#reading = new Reading({
+      cache_dir: directory, skill_module: skillModule, limit_ms: options.describe_ms, heap_bytes_max: options.config.execution.heap_bytes_max, log: options.log
     })
   }
 
   /**
    * Describes folders, one call at a time.
    * @param lasting whether more is to be described soon, so that the thread stays for a while
+   * @param wait_ms how long is waited in all; a third of it where only modules are left that take long
    * @returns what each folder holds, in their order. Rejects only with the signal's reason.
    */
-  async describe (folders: readonly Folder[], signal: AbortSignal, { lasting }: { lasting: boolean }): Promise<(Described | Fault)[]> {
-    const describer = this.#describer
-    clearTimeout(this.#idle)
+  async describe (folders: readonly Folder[], signal: AbortSignal, { lasting, wait_ms }: { lasting: boolean, wait_ms: number }): Promise<(Described | Fault | Unread)[]> {
+    const reading = this.#reading
     const known = await mapAtMost(readingMax, folders, async folder => {
       const described = await this.#cache.get(folder)
-      if (described === undefined && !signal.aborted) describer.start() // while others are looked up
+      if (described === undefined && !signal.aborted) reading.start() // while others are looked up
       return described
     })
-    const kept: Promise<void>[] = []
     try {
-      const found: (Described | Fault | undefined)[] = [...known]
-      const unknown = [...folders.entries()].filter(([i]) => known[i] === undefined)
-      await build(unknown.map(([, folder]) => folder).filter(({ module }) => module), describer, signal)
-      for (const chunk of chunksOf(unknown)) {
-        const described = await describeAll(chunk.map(([, folder]) => folder), describer, signal)
-        for (const [at, [i, folder]] of chunk.entries()) {
-          const one = found[i] = described[at] ?? { name: folder.name, path: folder.path, error: 'the folder was not described' }
-          if ('skill' in one) kept.push(this.#cache.put(folder, one))
-        }
-      }
-      if (describer.started) await prune(describer, this.#options.log, signal)
-      return found.filter(one => one !== undefined)
+      const found = new Map<Folder, Described | Fault>()
+      for (const [i, described] of known.entries()) if (described !== undefined && folders[i] !== undefined) found.set(folders[i], described)
+      const unknown = folders.filter(folder => !found.has(folder))
+      const left = unknown.filter(folder => !this.#takeLate(folder, found))
+      const done = this.#readAll(left, found)
+      await abortable(this.#wait(done, wait_ms), signal)
+      for (const folder of left) if (!found.has(folder)) this.#remember(folder)
+      return folders.map(folder => found.get(folder) ?? this.#unread(folder))
+    } catch (error) {
+      this.#late.clear()
+      await reading.stop()
+      throw error
     } finally {
-      if (lasting && !signal.aborted) this.#idle = setTimeout(() => { void describer.end() }, keep_ms).unref()
-      else await describer.end()
-      await Promise.all(kept)
+      if (!lasting) await reading.rest()
       await this.#cache.save()
     }
   }
 
-  /** Ends the thread. */
+  /** Ends the threads. */
   async close (): Promise<void> {
-    clearTimeout(this.#idle)
-    await this.#describer.end()
+    this.#closed = true
+    await this.#reading.close()
   }
 
   /** Sees to it that the module of a skill that serves is not pruned. @returns whether it is there at all */
@@ -94,67 +102,88 @@ export class Describing {
     const found = await Promise.all(this.#options.config.skills.trusted.map(path => realpath(path).catch(() => undefined)))
     return path => found.some(trusted => trusted !== undefined && (path === trusted || path.startsWith(trusted + sep)))
   }
+
+  async #wait (done: Promise<unknown>, wait_ms: number): Promise<void> {
+    const until_ms = performance.now() + wait_ms
+    for (let left_ms = wait_ms; left_ms > 0 && this.#reading.stuck_ms < wait_ms / 3; left_ms = until_ms - performance.now()) {
+      if (await within(Math.min(left_ms, look_ms), done)) return
+    }
+  }
+
+  /** Reads folders and keeps what they hold. */
+  async #readAll (folders: readonly Folder[], found: Map<Folder, Described | Fault>): Promise<void> {
+    const modules = folders.filter(({ module }) => module)
+    const works: Promise<void>[] = []
+    if (modules.length > 1) for (let i = 0; i < modules.length; i += togetherMax) works.push(this.#reading.build(modules.slice(i, i + togetherMax)))
+    for (const chunk of chunksOf(folders)) works.push(this.#readChunk(chunk, found))
+    if (this.#reading.started) works.push(this.#reading.prune())
+    await Promise.all(works)
+  }
+
+  async #readChunk (chunk: readonly Folder[], found: Map<Folder, Described | Fault>): Promise<void> {
+    const described = await this.#reading.describe(chunk)
+    if (this.#closed) return
+    const kept = chunk.map(async (folder, i) => {
+      const one = described[i]
+      if (one === undefined) return
+      found.set(folder, one)
+      if ('skill' in one) await this.#cache.put(folder, one)
+    })
+    await Promise.all(kept)
+    for (const folder of chunk) await this.#tellLate(folder, found.get(folder))
+  }
+
+  /** Takes what was read of a folder, or is being read, since it was last asked for. @returns whether there is such a thing */
+  #takeLate (folder: Folder, found: Map<Folder, Described | Fault>): boolean {
+    const late = this.#late.get(folder.path)
+    if (late === undefined || late.revision !== folder.revision) return false
+    if (late.found === undefined) return true
+    found.set(folder, late.found)
+    this.#late.delete(folder.path)
+    return true
+  }
+
+  /** It is read on, though nobody waits for it. */
+  #remember ({ path, revision }: Folder): void {
+    this.#late.delete(path)
+    this.#late.set(path, { revision, found: undefined })
+    const [oldest] = this.#late.keys()
+    if (this.#late.size > lateMax && oldest !== undefined) this.#late.delete(oldest)
+  }
+
+  async #tellLate ({ path, revision }: Folder, found: Described | Fault | undefined): Promise<void> {
+    const late = this.#late.get(path)
+    if (late?.revision !== revision || found === undefined) return
+    late.found = found
+    await this.#cache.save()
+    this.read(path)
+  }
+
+  #unread ({ name, path }: Folder): Unread {
+    return { name, path, error: 'it takes long to read, and is being read still: it serves as soon as it was; does its module wait for something, or loop, while it is imported?', unread: true }
+  }
 }
 
 /** Folders that only have to be read are asked for together, which overlaps reading them with keeping what was read; those whose code runs, alone. */
-function chunksOf (folders: [number, Folder][]): [number, Folder][][] {
-  const chunks: [number, Folder][][] = []
+function chunksOf (folders: readonly Folder[]): Folder[][] {
+  const chunks: Folder[][] = []
   for (const one of folders) {
     const last = chunks.at(-1)
-    if (last === undefined || last.length >= togetherMax || one[1].module || last.some(([, { module }]) => module)) chunks.push([one])
+    if (last === undefined || last.length >= togetherMax || one.module || last.some(({ module }) => module)) chunks.push([one])
     else last.push(one)
   }
   return chunks
 }
 
-/** Builds modules before they are described, one after another. That they can't be built is told then. */
-async function build (folders: readonly Folder[], describer: Describer, signal: AbortSignal): Promise<void> {
-  if (folders.length < 2) return
-  for (let i = 0; i < folders.length; i += togetherMax) {
-    try {
-      await describer.ask({ type: 'build', folders: folders.slice(i, i + togetherMax) }, signal)
-    } catch (error) {
-      if (!(error instanceof DescriberFault)) throw error
-      return // there are too many for the time they have together
-    }
-  }
-}
-
-async function describeAll (folders: readonly Folder[], describer: Describer, signal: AbortSignal, again = false): Promise<(Described | Fault)[]> {
+/** What a promise comes to, unless the signal aborts before. Rejects with its reason then. */
+async function abortable<T> (promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let abort = (): void => {}
+  const aborted = new Promise<never>((_resolve, reject) => { abort = () => { reject(signal.reason as Error) } })
+  signal.addEventListener('abort', abort, { once: true })
   try {
-    const { descriptions } = expect(await describer.ask({ type: 'describe', folders: [...folders] }, signal), 'described')
-    return descriptions.map(description => {
-      if ('fault' in description) return description.fault
-      const { ran_code: _ran, ...described } = description
-      return described
-    })
-  } catch (error) {
-    if (!(error instanceof DescriberFault)) throw error
-    const [folder, ...more] = folders
-    if (folder === undefined) return []
-    if (more.length > 0) { // one of them, or too many for the time they have together
-      const found: (Described | Fault)[] = []
-      for (const one of folders) found.push(...await describeAll([one], describer, signal))
-      return found
-    }
-    // What an earlier skill left behind in the thread (a timer, say) may be at fault: a fresh thread tells.
-    if (error.suspect && !again) return await describeAll(folders, describer, signal, true)
-    return [{ name: folder.name, path: folder.path, error: error.message }]
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
-}
-
-/** Removes old builds. What keeps it from that (a skill that ended the thread late, say) is no reason not to serve. */
-async function prune (describer: Describer, log: Logger, signal: AbortSignal): Promise<void> {
-  try {
-    const { removed } = expect(await describer.ask({ type: 'prune' }, signal), 'pruned')
-    if (removed > 0) log.debug({ removed }, 'unused builds of skills were removed')
-  } catch (error) {
-    if (!(error instanceof DescriberFault)) throw error
-    log.debug({ error: error.message }, 'unused builds of skills were not removed')
-  }
-}
-
-function expect<T extends Reply['type']> (reply: Reply, type: T): Extract<Reply, { type: T }> {
-  if (reply.type !== type) throw new DescriberFault(`it was answered by "${reply.type}" instead of "${type}"`, false)
-  return reply as Extract<Reply, { type: T }> // by the comparison above
 }

@@ -133,7 +133,7 @@ export class DescriptionCache {
 
 /** Ours; what is in it is known by its key. */
 function isEntry (value: unknown): value is Entry {
-  return isObject(value) && typeof value['key'] === 'string' && typeof value['used_ms'] === 'number' && isObject(value['described']) && Array.isArray(value['described']['outside']) && isObject(value['described']['skill'])
+  return isObject(value) && typeof value['key'] === 'string' && typeof value['used_ms'] === 'number' && isObject(value['described']) && Array.isArray(value['described']['outside']) && Array.isArray(value['described']['broken']) && isObject(value['described']['skill'])
 }
 
 async function mark (path: string): Promise<void> {

@@ -20,7 +20,8 @@ export interface FollowOptions {
   library: Library
   /** The library has something else to give. */
   changed: () => void
-  mode: 'events' | 'polling'
+  /** `off`: only what was being read when the library was loaded is taken up. */
+  mode: 'events' | 'polling' | 'off'
   open?: OpenWatcher
   log: Logger
   health: PluginContext['health']
@@ -57,6 +58,13 @@ export class Follow {
       failed: reason => { this.#poll(reason) }
     })
     this.#scope.defer(() => this.#watchers.close())
+    options.library.whenRead((place, name) => { this.#hint(place, name) })
+    if (options.mode === 'off') this.#hintAll(options.library.unread)
+    else this.#lookAround()
+  }
+
+  /** Looks where events, or a while, say that something may have changed. */
+  #lookAround (): void {
     const seeking = setInterval(() => { void this.#seek() }, seek_ms).unref()
     this.#scope.defer(() => { clearInterval(seeking) })
     this.#scope.defer(() => { for (const timer of this.#timers) clearTimeout(timer) })
@@ -136,7 +144,7 @@ export class Follow {
   }
 
   #watch (): void {
-    if (!this.#polling && !this.#stopped.signal.aborted) this.#watchers.follow(this.#options.library.shelves)
+    if (!this.#polling && this.#options.mode !== 'off' && !this.#stopped.signal.aborted) this.#watchers.follow(this.#options.library.shelves)
   }
 
   /** Looks whether each directory is the one it was: nothing tells when one is made, or replaced by another. */

@@ -1,13 +1,15 @@
 import { Type } from 'typebox'
-import { definePlugin, type SkillSource } from '../../kernel/index.ts'
+import { definePlugin, schemas, type SkillSource } from '../../kernel/index.ts'
 import { Describing } from './describing.ts'
+import { examine } from './examine.ts'
 import { Follow } from './follow.ts'
+import { Interpreters } from './interpreters.ts'
 import { Library } from './library.ts'
 import { placesOf } from './places.ts'
 
 /**
  * Skills from directories of skill folders: the bundled ones, those under the user's configuration directory, and the
- * configured ones. A kernel that lasts follows their changes.
+ * configured ones. A kernel that lasts follows their changes, and what takes long to be read.
  */
 export default definePlugin({
   name: 'skills-directory',
@@ -15,19 +17,21 @@ export default definePlugin({
   options: Type.Object({
     describe_ms: Type.Integer({ default: 10_000, minimum: 100, maximum: 60_000, description: 'How long listing a directory or describing one skill may take, in milliseconds' }),
     patience_ms: Type.Integer({ default: 1_500, minimum: 0, maximum: 60_000, description: 'How long a skill that was changed to something broken must stay so before it is reported, in milliseconds' }),
-    watch: Type.Enum(['events', 'polling', 'off'], { default: 'events', description: 'How changes are found while the server runs: by events of the file system, by looking every two seconds (network file systems), or not at all' })
+    wait_ms: Type.Integer({ default: 15_000, minimum: 100, maximum: 600_000, description: 'How long the start, or a change, waits for all skills to be read, in milliseconds, and a third of it where only modules are left that take long; they serve as soon as they are read' }),
+    watch: schemas.Choice(['events', 'polling', 'off'], { default: 'events', description: 'How changes are found while the server runs: by events of the file system, by looking every two seconds (network file systems), or not at all' })
   }, { additionalProperties: false }),
-  setup ({ config, scope, log, data_dir, health }, { describe_ms, patience_ms, watch }): SkillSource {
+  examine: ({ skills, signal }) => examine(skills, signal),
+  setup ({ config, scope, log, data_dir, health }, { describe_ms, patience_ms, wait_ms, watch }): SkillSource {
     const stopped = new AbortController()
     scope.defer(() => { stopped.abort(new Error('the plugin was stopped')) })
     const describing = new Describing({ config, data_dir, describe_ms, log })
     scope.defer(() => describing.close())
-    const library = new Library({ places: placesOf(config.skills), describing, list_ms: describe_ms, patience_ms })
+    const interpreters = new Interpreters(config.skills.config)
+    const library = new Library({ places: placesOf(config.skills), describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms })
     let followed = false
     return {
       load: async (signal, only) => followed ? library.loaded : await library.load(AbortSignal.any([signal, stopped.signal]), only),
       watch (changed) {
-        if (watch === 'off') return () => {}
         const follow = new Follow({ library, changed, mode: watch, log, health })
         scope.defer(() => follow.close())
         followed = true

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { LoadedSkills, SkillDefinition } from '../../kernel/index.ts'
+import type { LoadedSkills, QuarantinedSkill, SkillDefinition } from '../../kernel/index.ts'
 import type { Describing } from './describing.ts'
 import type { Listing, Looked } from './list.ts'
 import { listPlace, type Place } from './places.ts'
-import type { Described, Fault, Folder } from './protocol.ts'
+import type { Interpreters } from './interpreters.ts'
+import type { Described, DescribedSkill, Fault, Folder } from './protocol.ts'
 import { stampOf } from './revision.ts'
 
 /** A version of a skill, as its folder was at one moment. */
@@ -19,10 +20,10 @@ interface Entry {
   fault: Fault | undefined
   /** The key of what was last believed. */
   believed: string | undefined
-  /** What serves: the last version that was believed and had no fault. */
+  /** What serves: the last version that was believed and had no fault, nor broke a tool of the one before. */
   good: Version | undefined
-  /** The fault that is told. */
-  told: Fault | undefined
+  /** The faults that are told: of the skill, or of tools that would serve no more. */
+  told: readonly QuarantinedSkill[]
   /** A change for the worse, believed when it is still the same at this time (performance.now()). */
   pending: { key: string, until_ms: number } | undefined
 }
@@ -33,11 +34,17 @@ export type Dirty = ReadonlyMap<Place, ReadonlySet<string>>
 export interface LibraryOptions {
   places: readonly Place[]
   describing: Describing
+  interpreters: Interpreters
   /** How long listing a directory may take. */
   list_ms: number
   /** How long a change for the worse must stay before it is believed. */
   patience_ms: number
+  /** How long loading, or a change, waits for folders to be read: those that take longer follow. */
+  wait_ms: number
 }
+
+/** The key of an entry whose folder is being read, though nobody waits for it: there is nothing that is known of it. */
+const unread = 'unread'
 
 interface Shelf { place: Place, listing: Listing, entries: Map<string, Entry> }
 
@@ -64,6 +71,20 @@ export class Library {
     return this.#shelves.map(({ place, listing, entries }) => ({
       place, listing, outside: name => entries.get(name)?.version?.outside ?? entries.get(name)?.good?.outside ?? []
     }))
+  }
+
+  /** Calls back with an entry whose folder was read after nobody waited for it any more: it is to be looked at. */
+  whenRead (listener: (place: Place, name: string) => void): void {
+    this.#options.describing.read = path => {
+      for (const { place, entries } of this.#shelves) for (const [name, { looked }] of entries) if (looked?.path === path) listener(place, name)
+    }
+  }
+
+  /** The entries whose folders are still being read. */
+  get unread (): Dirty {
+    const found = new Map<Place, Set<string>>()
+    for (const { place, entries } of this.#shelves) for (const [name, { key }] of entries) if (key === unread) mark(found, place, name)
+    return found
   }
 
   /**
@@ -112,9 +133,9 @@ export class Library {
         const key = seldom ? entry.key : await keyOf(looked, entry?.version?.outside ?? entry?.good?.outside ?? [])
         if (entry !== undefined) entries.set(name, entry)
         if (entry?.key === key && (dirty !== 'all' || await this.#isWhole(entry))) continue
-        mark(changed, place, name)
+        if (entry?.key !== unread) mark(changed, place, name)
         const fault = looked !== undefined && 'error' in looked ? looked : undefined
-        entries.set(name, { believed: undefined, good: undefined, told: undefined, pending: undefined, ...entry, looked, key, version: undefined, fault })
+        entries.set(name, { believed: undefined, good: undefined, told: [], pending: undefined, ...entry, looked, key, version: undefined, fault })
       }
       for (const name of old?.entries.keys() ?? []) if (!entries.has(name)) mark(changed, place, name)
       return { place, listing, entries }
@@ -129,7 +150,8 @@ export class Library {
 
   /** Describes what is to be served and puts it together. @param now_ms absent: everything is believed at once */
   async #settle (now_ms: number | undefined, signal: AbortSignal): Promise<void> {
-    const { describing, patience_ms } = this.#options
+    const { describing, interpreters, patience_ms, wait_ms } = this.#options
+    const until_ms = performance.now() + wait_ms
     const trusts = await describing.trustedPaths()
     for (;;) {
       // A folder that another one shadows is described when that one goes, or turns out to be broken and not yet believed.
@@ -138,22 +160,28 @@ export class Library {
       const todo = this.#winners().filter(({ entry }) => !isKnown(entry))
       if (todo.length === 0) break
       const folders = todo.map(({ entry }) => entry.looked as Folder) // a fault is known
-      const described = await describing.describe(folders, signal, { lasting: now_ms !== undefined })
+      const described = await describing.describe(folders, signal, { lasting: now_ms !== undefined, wait_ms: until_ms - performance.now() })
       for (const [i, found] of described.entries()) {
         const [one, folder] = [todo[i], folders[i]]
         if (one === undefined || folder === undefined) continue
         const { entry, shelf } = one
-        if ('error' in found) entry.fault = found
+        if ('error' in found) {
+          const { name, path, error } = found
+          entry.fault = { name, path, error }
+          if ('unread' in found) entry.key = unread
+        }
         else {
           // Said here, and not by the thread in which code of skills runs.
           const trusted = shelf.place.bundled || trusts(folder.real_path)
-          entry.version = { ...found, skill: { ...found.skill, name: folder.name, directory: folder.path, trusted } }
+          const { tools, warnings } = await interpreters.choose(folder, found.skill.tools)
+          const skill = { ...found.skill, name: folder.name, directory: folder.path, trusted, tools }
+          entry.version = { ...found, skill: withDigest(skill, found.skill), warnings: [...found.warnings, ...warnings] }
           entry.key = await keyOf(folder, found.outside)
         }
       }
     }
     const loaded = this.#together()
-    if (!isDeepStrictEqual(loaded, this.#loaded)) this.#loaded = loaded
+    if (!isSame(loaded, this.#loaded)) this.#loaded = loaded
   }
 
   /** The entries that serve, are at fault or must be described to tell, without those that are shadowed. */
@@ -176,8 +204,10 @@ export class Library {
       if (listing.real_path !== undefined || place.named) loaded.quarantined.push(...listing.faults)
     }
     for (const { entry: { good, told } } of this.#winners()) {
-      if (told !== undefined) loaded.quarantined.push({ ...told, ...(good !== undefined && { serving: true }) })
+      const serves = ({ tool }: QuarantinedSkill): boolean => good !== undefined && (tool === undefined || good.skill.tools.some(({ name }) => name === tool))
+      loaded.quarantined.push(...told.map(fault => ({ ...fault, ...(serves(fault) && { serving: true }) })))
       if (good === undefined) continue
+      loaded.quarantined.push(...good.broken.filter(({ tool }) => !told.some(fault => fault.tool === tool)))
       loaded.skills.push(good.skill)
       loaded.warnings.push(...good.warnings)
     }
@@ -185,10 +215,23 @@ export class Library {
   }
 }
 
+/** With a digest of all of it, where the thread's still says that; else without, and the kernel compares it. */
+function withDigest ({ digest, ...skill }: SkillDefinition, described: DescribedSkill): SkillDefinition {
+  if (digest === undefined || skill.tools.some((tool, i) => tool !== described.tools[i])) return skill
+  return { ...skill, digest: `${digest} ${skill.trusted ? 'trusted' : ''} ${skill.directory}` }
+}
+
+/** Whether the same skills are loaded: one that was described anew counts as another, which the kernel compares. */
+function isSame (a: LoadedSkills, b: LoadedSkills): boolean {
+  const { skills: skillsA, ...restA } = a
+  const { skills: skillsB, ...restB } = b
+  return skillsA.length === skillsB.length && skillsA.every((skill, i) => skill === skillsB[i]) && isDeepStrictEqual(restA, restB)
+}
+
 /** The name under which an entry is a skill, or is broken. Undefined while it is neither, or not yet believed to be broken. */
 function nameOf (entry: Entry): string | undefined {
   if (entry.good !== undefined) return entry.good.skill.name
-  if (isKnown(entry) && entry.believed !== entry.key) return entry.told?.name
+  if (isKnown(entry) && entry.believed !== entry.key) return entry.told[0]?.name
   return entry.looked?.name
 }
 
@@ -201,15 +244,21 @@ function believe (entry: Entry, now_ms: number | undefined, patience_ms: number)
   const { key, version, good, pending } = entry
   if (entry.believed === key) return
   // A manifest or module that is gone for a moment can make another kind of skill of the folder.
-  const worse = version === undefined || (good !== undefined && good.skill.runtime !== version.skill.runtime)
+  const worse = version === undefined || (good !== undefined && (good.skill.runtime !== version.skill.runtime || breaks(version, good)))
   if (worse && now_ms !== undefined) {
     if (pending?.key !== key) entry.pending = { key, until_ms: now_ms + patience_ms }
     if (entry.pending !== undefined && now_ms < entry.pending.until_ms) return
   }
   entry.believed = key
   entry.pending = undefined
-  entry.told = entry.fault
-  if (entry.fault === undefined) entry.good = version
+  const broke = version !== undefined && good !== undefined && breaks(version, good)
+  entry.told = entry.fault !== undefined ? [entry.fault] : broke ? version.broken : []
+  if (entry.fault === undefined && !broke) entry.good = version
+}
+
+/** Whether a tool that serves would serve no more for a fault of its own. */
+function breaks (version: Version, { skill }: Version): boolean {
+  return skill.runtime === version.skill.runtime && version.broken.some(({ tool }) => skill.tools.some(({ name }) => name === tool))
 }
 
 async function keyOf (looked: Looked, outside: readonly string[]): Promise<string> {

@@ -1,17 +1,20 @@
 import { parse, TomlError } from 'smol-toml'
-import { compileCheck, ManifestFile, messageOf, SKILL_NAME, type Check, type JsonObject, type Permissions } from '../../kernel/index.ts'
+import { compileCheck, isObject, ManifestFrame, ManifestTool, messageOf, SKILL_NAME, type Check, type JsonObject, type Permissions } from '../../kernel/index.ts'
 import { firstLine, readText, SkillFault, textBytesMax } from './files.ts'
 import { parseFrontmatter, splitInstructions } from './frontmatter.ts'
+import type { BrokenTool, ToolSource } from './tools.ts'
 
 /** The longest instructions, in characters. */
 export const instructionsMax = 262_144
 
-let compiled: Check | undefined
+let compiled: { frame: Check, tool: Check } | undefined
 /** Compiled when there is something to check: that takes a good part of a thread's start. */
-const check: Check = value => (compiled ??= compileCheck(ManifestFile, 'skill.toml', { checked: true }))(value)
+const checks = (): { frame: Check, tool: Check } => compiled ??= {
+  frame: compileCheck(ManifestFrame, 'skill.toml', { checked: true }), tool: compileCheck(ManifestTool, 'tool', { checked: true })
+}
 
-/** Reads and checks a `skill.toml`. @throws SkillFault with file, line and column, or the path within the file */
-export function readManifest (path: string): { manifest: ManifestFile, text: string } {
+/** Reads a `skill.toml` and checks all of it but its tools. @throws SkillFault with file, line and column, or the path within the file */
+export function readManifest (path: string): { manifest: ManifestFrame, text: string } {
   const text = readText(path, textBytesMax)
   let values: unknown
   try {
@@ -20,19 +23,23 @@ export function readManifest (path: string): { manifest: ManifestFile, text: str
     const where = error instanceof TomlError ? `:${error.line}:${error.column}` : ''
     throw new SkillFault(path, `skill.toml${where} is not valid TOML: ${firstLine(messageOf(error).replace(/^Invalid TOML document: /, ''))}`, { cause: error })
   }
-  const wrong = check(values)
-  if (wrong !== undefined) throw new SkillFault(path, namingTool(wrong, values))
-  return { manifest: values as ManifestFile, text } // the check above is what makes it one
+  const wrong = checks().frame(values)
+  if (wrong !== undefined) throw new SkillFault(path, wrong)
+  return { manifest: values as ManifestFrame, text } // the check above is what makes it one
 }
 
-/** Tools are found by name, not by number: `skill.toml/tools/7/…` → `skill.toml/tools/7 ("log")/…`. */
-function namingTool (message: string, values: unknown): string {
-  return message.replace(/^skill\.toml\/tools\/(\d+)/, (path, index) => {
-    const tools: unknown = typeof values === 'object' && values !== null && 'tools' in values ? values.tools : undefined
-    const tool: unknown = Array.isArray(tools) ? tools[Number(index)] : undefined
-    const name = typeof tool === 'object' && tool !== null && 'name' in tool ? tool.name : undefined
-    return typeof name === 'string' ? `${path} ("${firstLine(name)}")` : path
-  })
+/** A tool of a `skill.toml`, checked. One that has no name is called by its place. */
+export function readTool (value: unknown, index: number): ToolSource | BrokenTool {
+  const wrong = checks().tool(value)
+  if (wrong === undefined) return nativeTool(value as ManifestTool) // the check is what makes it one
+  const given = isObject(value) && typeof value['name'] === 'string' ? firstLine(value['name']) : undefined
+  // Tools are found by name, not by number.
+  const place = `skill.toml/tools/${index}${given === undefined ? '' : ` ("${given}")`}`
+  return { tool: given ?? `tools/${index}`, error: wrong.replace(/^tool(?=[/ ])/, () => place) }
+}
+
+function nativeTool ({ command, stdin, cwd, env, parameters = [], ...tool }: ManifestTool): ToolSource {
+  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }), ...(env !== undefined && { env }) } }
 }
 
 /** What `SKILL.md` gives. */

@@ -1,4 +1,5 @@
-import type { SkillDefinition, SkillWarning } from '../../kernel/index.ts'
+import type { MessagePort } from 'node:worker_threads'
+import type { QuarantinedSkill, SkillDefinition, SkillWarning } from '../../kernel/index.ts'
 
 /** The border between the main thread and the thread that describes skills: everything that crosses it is here. */
 
@@ -9,6 +10,9 @@ export interface DescriberData {
   /** What `skillet/skill` means to a built skill: absolute path of the compiled kernel/skill.js. */
   skill_module: string
 }
+
+/** What the thread is given beside that: its end of a port that modules are not given. */
+export interface ThreadData extends DescriberData { port: MessagePort }
 
 export type Request =
   | { type: 'describe', folders: Folder[] }
@@ -43,8 +47,8 @@ export interface Fault { name: string, path: string, error: string }
 /** A skill as its folder tells it; `trusted` is the main thread's to say, which ran nothing of it. */
 export type DescribedSkill = Omit<SkillDefinition, 'trusted'>
 
-/** A skill, what is odd about it, and the files it was built from that its folder's revision does not cover. */
-export interface Described { skill: DescribedSkill, warnings: SkillWarning[], outside: string[] }
+/** A skill, its tools that can't be served, what is odd about it, and the files it was built from that its folder's revision does not cover. */
+export interface Described { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[], outside: string[] }
 
 /** What a folder holds. */
 export type Description =

@@ -1,13 +1,13 @@
 import { createHash, type Hash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { isInstructions, isPassedOver, mayBeScript, REFERENCES, scriptDepthMax, SCRIPTS } from './script-files.ts'
 
 /** The most files of a skill folder that count for its revision, and how deep they may lie. */
 const filesMax = 1_000
 export const depthMax = 8
-/** What is read of a skill without a module: its texts, and which scripts there are. */
-const files = ['skill.toml', 'SKILL.md', 'skill.md']
-export const SCRIPTS = 'scripts'
+/** What is read of a skill without a module, beside its scripts and the texts that name them. */
+const files = new Set(['skill.toml', 'requirements.txt'])
 
 /**
  * A text that differs whenever the skill may: by name, size, inode and times of files, so that nothing is read. With a module,
@@ -19,10 +19,10 @@ export async function revisionOf (folder: string, module: boolean, present: Read
   const hash = createHash('sha256')
   if (module) await walk(folder, 0, hash, { left: filesMax })
   else {
-    for (const file of files) if (present.has(file)) hash.update(await line(join(folder, file)))
-    const scripts = join(folder, SCRIPTS)
-    const names = present.has(SCRIPTS) ? await readdir(scripts).catch((): string[] => []) : []
-    for (const name of names.sort().slice(0, filesMax)) hash.update(await line(join(scripts, name)))
+    const left = { left: filesMax }
+    for (const file of [...present].filter(isTextOfSkill).sort()) if (left.left-- > 0) hash.update(await line(join(folder, file)))
+    for (const reference of REFERENCES) if (present.has(reference)) await walkReferences(join(folder, reference), hash, left)
+    if (present.has(SCRIPTS)) await walkScripts(join(folder, SCRIPTS), 0, hash, left)
   }
   return hash.digest('hex').slice(0, 32)
 }
@@ -31,7 +31,7 @@ export async function revisionOf (folder: string, module: boolean, present: Read
 export function countsForRevision (folder: string, file: string, module = true): boolean {
   const parts = relative(folder, file).split(sep)
   if (parts.length === 1 && parts[0] === '') return true
-  if (!module) return parts.length === 1 || (parts.length === 2 && parts[0] === SCRIPTS)
+  if (!module) return parts.length === 1 || (parts[0] === SCRIPTS && parts.length <= scriptDepthMax + 2 && !parts.some(isPassedOver) && isScriptOrFolder(parts.at(-1) ?? ''))
   return parts.length <= depthMax && parts.every(part => part !== 'node_modules' && !part.startsWith('.'))
 }
 
@@ -40,6 +40,33 @@ export async function stampOf (files: readonly string[]): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) hash.update(await line(file))
   return hash.digest('hex').slice(0, 32)
+}
+
+function isTextOfSkill (name: string): boolean {
+  return files.has(name) || isInstructions(name)
+}
+
+/** Folders have no ending, most often; that one is no script is known when it is looked at. */
+function isScriptOrFolder (name: string): boolean {
+  return mayBeScript(name) || name === '__init__.py' || files.has(name)
+}
+
+/** Texts of which only those that lie right there are read. */
+async function walkReferences (folder: string, hash: Hash, files: { left: number }): Promise<void> {
+  const names = await readdir(folder).catch((): string[] => [])
+  for (const name of names.filter(isInstructions).sort()) if (files.left-- > 0) hash.update(await line(join(folder, name)))
+}
+
+/** What may be a script, or tells what one needs. What scripts only read does not count, whatever there is of it. */
+async function walkScripts (folder: string, depth: number, hash: Hash, files: { left: number }): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  for (const entry of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory() ? isPassedOver(entry.name) : !isScriptOrFolder(entry.name)) continue
+    if (files.left-- <= 0) return
+    if (!entry.isDirectory()) hash.update(await line(path))
+    else if (depth < scriptDepthMax) await walkScripts(path, depth + 1, hash, files)
+  }
 }
 
 async function walk (folder: string, depth: number, hash: Hash, files: { left: number }): Promise<void> {

@@ -1,21 +1,26 @@
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { compileCheck, messageOf, ScriptFile, type Check } from '../../kernel/index.ts'
+import { compileCheck, messageOf, ScriptFrame, ScriptTools, type Check } from '../../kernel/index.ts'
 import { buildModule } from './build.ts'
 import { firstLine, isThere, moduleBytesMax, refuseUnlessSmall, SkillFault } from './files.ts'
 import { MODULES } from './list.ts'
 import type { DescriberData, Folder } from './protocol.ts'
-import type { ToolSource } from './tools.ts'
+import type { BrokenTool, ToolSource } from './tools.ts'
+
+/** Taken before a module could replace them. */
+const { parse, stringify } = JSON
 
 /** The most text, in characters, that a module may say of its tools. */
 const descriptionMax = 4 * 1_048_576
 
-let compiled: Check | undefined
+let compiled: { frame: Check, tools: Check } | undefined
 /** Compiled when there is something to check: that takes a good part of a thread's start. */
-const check: Check = value => (compiled ??= compileCheck(ScriptFile, 'module', { checked: true }))(value)
+const checks = (): { frame: Check, tools: Check } => compiled ??= {
+  frame: compileCheck(ScriptFrame, 'module', { checked: true }), tools: compileCheck(ScriptTools, 'module/tools', { checked: true })
+}
 
 /** The built module, what its default export says of itself, and the files it was built from. */
-export interface Script { module: string, file: ScriptFile, tools: ToolSource[], inputs: string[] }
+export interface Script { module: string, file: ScriptFrame, tools: (ToolSource | BrokenTool)[], inputs: string[] }
 
 /**
  * Builds a script skill's module, imports it and reads its description. This runs the module's code.
@@ -26,13 +31,10 @@ export async function readScript (path: string, revision: string, data: Describe
   const { module, exported, inputs } = await importModule(path, revision, data)
   const name = basename(path)
   if (typeof exported !== 'object' || exported === null) throw new SkillFault(path, `${name} has no default export that is an object with tools`)
-  const described = describe(path, exported)
-  const wrong = check(described)?.replace(/^module(?=[/ ])/, name)
+  const { frame, tools } = describe(path, exported)
+  const wrong = checks().frame(frame)?.replace(/^module(?=[/ ])/, () => name)
   if (wrong !== undefined) throw new SkillFault(path, wrong)
-  const file = described as ScriptFile // the check above is what makes it one
-  const tools = Object.entries(file.tools).map(([name, { parameters = {}, ...tool }]) =>
-    ({ ...tool, name, parameters: Object.entries(parameters).map(([name, parameter]) => ({ ...parameter, name })) }))
-  return { module, file, tools, inputs }
+  return { module, file: frame as ScriptFrame, tools: tools.map(tool => 'error' in tool ? tool : toolSource(tool, name)), inputs } // the check above is what makes it one
 }
 
 /** Builds the module of a folder, so that it is there when the skill is described. @throws SkillFault */
@@ -62,21 +64,55 @@ function thrown (path: string, error: unknown): string {
   return `${basename(path)} failed while it was imported: ${firstLine(message)}`
 }
 
-/** The default export as plain data, without its functions; a function that has no business there stays visible to the check. */
-function describe (path: string, exported: object): unknown {
+/** A tool as plain data, without its function. */
+interface DescribedTool { name: string, described: unknown }
+
+/** The default export as plain data, without its functions, and its tools each by itself. */
+function describe (path: string, exported: object): { frame: unknown, tools: (DescribedTool | BrokenTool)[] } {
   const name = basename(path)
-  let text
   try {
-    const { tools, ...rest } = exported as { tools?: unknown } & Record<string, unknown>
-    const described: unknown = typeof tools !== 'object' || tools === null
-      ? tools
-      : Object.fromEntries(Object.entries(tools).map(([tool, value]) => [tool, withoutRun(tool, value)]))
-    text = JSON.stringify({ ...rest, tools: described }, (_key, value: unknown) => typeof value === 'function' ? '[function]' : value)
+    let length = 0
+    const plain = (value: unknown): unknown => {
+      const text = plainText(value)
+      if ((length += text.length) > descriptionMax) throw new SkillFault(path, `${name} describes its tools in more than ${descriptionMax} characters`)
+      return parse(text) as unknown
+    }
+    const { tools: given, ...rest } = exported as { tools?: unknown } & Record<string, unknown>
+    if (typeof given !== 'object' || given === null) return { frame: plain({ ...rest, tools: given }), tools: [] }
+    const names = Object.keys(given)
+    const frame = plain({ ...rest, tools: Object.fromEntries(names.map(tool => [tool, 0])) })
+    const tools = names.map(tool => {
+      try {
+        return { name: tool, described: plain(withoutRun(tool, Reflect.get(given, tool))) }
+      } catch (error) {
+        if (error instanceof SkillFault) throw error
+        return { tool, error: unreadable(name, error) }
+      }
+    })
+    return { frame, tools }
   } catch (error) {
-    throw new SkillFault(path, `${name} has a default export that can't be read: ${firstLine(messageOf(error))}`, { cause: error })
+    throw error instanceof SkillFault ? error : new SkillFault(path, unreadable(name, error), { cause: error })
   }
-  if (text.length > descriptionMax) throw new SkillFault(path, `${name} describes its tools in ${text.length} characters; the most is ${descriptionMax}`)
-  return JSON.parse(text)
+}
+
+/** As JSON; a function that has no business there stays visible to the check. */
+function plainText (value: unknown): string {
+  return stringify(value, (_key, inner: unknown) => typeof inner === 'function' ? '[function]' : inner) ?? 'null'
+}
+
+function unreadable (name: string, error: unknown): string {
+  return `${name} has a default export that can't be read: ${firstLine(messageOf(error))}`
+}
+
+/** A tool, checked. */
+function toolSource ({ name, described }: DescribedTool, file: string): ToolSource | BrokenTool {
+  const tools: unknown = Object.fromEntries([[name, described]])
+  const wrong = checks().tools(tools)
+  if (wrong !== undefined) return { tool: firstLine(name), error: wrong.replace(/^module(?=[/ ])/, () => file) }
+  const [tool] = Object.values(tools as ScriptTools) // the check is what makes it so
+  if (tool === undefined) return { tool: name, error: `${file} has no tool "${name}"` }
+  const { parameters = {}, ...more } = tool
+  return { ...more, name, parameters: Object.entries(parameters).map(([name, parameter]) => ({ ...parameter, name })) }
 }
 
 function withoutRun (name: string, tool: unknown): unknown {
@@ -92,4 +128,3 @@ export function findModule (folder: string, names: readonly string[]): string | 
   if (found.length > 1) throw new SkillFault(folder, `the folder has both ${found.join(' and ')}; keep one`)
   return found[0] === undefined ? undefined : join(folder, found[0])
 }
-

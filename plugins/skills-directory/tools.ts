@@ -22,7 +22,10 @@ export interface ParameterSource extends JsonObject {
   mcp_header?: string
 }
 
-/** Names that mean something to every JavaScript object; a value of that name invites mistakes. */
+/** A tool that can't be served, and why in one line. */
+export interface BrokenTool { tool: string, error: string }
+
+/** Names that mean something to every JavaScript object; a tool of that name invites mistakes. */
 const reserved = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
@@ -30,17 +33,46 @@ const reserved = new Set(['__proto__', 'constructor', 'prototype'])
  * @throws Error in one line that names the tool and the parameter
  */
 export function defineTools (sources: readonly ToolSource[]): ToolDefinition[] {
+  const { tools, broken: [first] } = defineEach(sources)
+  if (first !== undefined) throw new Error(first.error)
+  return tools
+}
+
+/** Turns tools into definitions, each by itself: what is wrong with one is told, and the others serve. Of two with the same name neither does. */
+export function defineEach (sources: readonly (ToolSource | BrokenTool)[]): { tools: ToolDefinition[], broken: BrokenTool[] } {
+  const tools: ToolDefinition[] = []
+  const broken = new Map<string, BrokenTool>()
   const names = new Set<string>()
-  return sources.map(source => {
-    if (reserved.has(source.name)) throw new Error(`tool "${source.name}": the name is reserved`)
-    if (names.has(source.name)) throw new Error(`tool "${source.name}": two tools have this name`)
-    names.add(source.name)
+  const twice = new Set(sources.flatMap(source => {
+    const name = nameOf(source)
+    if (names.has(name)) return name
+    names.add(name)
+    return []
+  }))
+  for (const source of sources) {
+    const name = nameOf(source)
     try {
-      return defineTool(source)
+      if (twice.has(name)) throw new Error(`tool "${name}": two tools have this name`)
+      if ('error' in source) throw new Error(source.error)
+      tools.push(defineOne(source))
     } catch (error) {
-      throw new Error(`tool "${source.name}": ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+      broken.set(name, { tool: name, error: firstLine(messageOf(error)) })
     }
-  })
+  }
+  return { tools, broken: [...broken.values()] }
+}
+
+function nameOf (source: ToolSource | BrokenTool): string {
+  return 'error' in source ? source.tool : source.name
+}
+
+function defineOne (source: ToolSource): ToolDefinition {
+  if (reserved.has(source.name)) throw new Error(`tool "${source.name}": the name is reserved`)
+  try {
+    return defineTool(source)
+  } catch (error) {
+    throw new Error(`tool "${source.name}": ${messageOf(error)}`, { cause: error })
+  }
 }
 
 function defineTool ({ name, description, timeout_ms, parameters: given, rules, command }: ToolSource): ToolDefinition {
@@ -90,7 +122,8 @@ function descriptor ({ name, type, description, required, secret, allow_dash: _d
 }
 
 function checkParameter (parameter: ParameterSource & { required: boolean }): void {
-  if (reserved.has(parameter.name)) throw new Error('the name is reserved')
+  if (parameter.name === '__proto__') throw new Error('the name is reserved')
+  if (!parameter.name.isWellFormed()) throw new Error('the name has half of a surrogate pair, which is no character')
   if (parameter.required && 'default' in parameter) throw new Error('a required parameter can\'t have a default')
   const { name: _name, description: _description, required: _required, secret: _secret, allow_dash: _dash, from_client, mcp_header, default: initial, ...keywords } = parameter
   if (from_client !== undefined) checkFilled(from_client, parameter, initial)

@@ -1,24 +1,40 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { pruneCache } from './build.ts'
 import { describeSkill } from './describe.ts'
-import type { DescriberData, Reply, Request } from './protocol.ts'
+import type { DescriberData, Reply, Request, ThreadData } from './protocol.ts'
 import { buildScript } from './script.ts'
 
-/** The thread that describes skills. One request at a time, one reply to each; it ends by being ended. */
-const port = parentPort
-if (port === null) throw new Error('this module is the entry of a worker thread')
-const data = workerData as DescriberData // only describer.ts starts it
-
-port.on('message', (request: Request) => {
-  void reply(request)
+/**
+ * The thread that describes skills. One request at a time, one reply to each; it ends by being ended. Modules run in it, so its port is taken
+ * out of their reach before the first does, and nobody but this file can send by it.
+ */
+const { port, ...data }: ThreadData = workerData // only describer.ts starts it
+for (const key of Object.keys(workerData)) Reflect.deleteProperty(workerData, key)
+const { postMessage } = MessagePort.prototype
+const { apply } = Reflect
+const locked = [port, parentPort]
+const isLocked = locked.includes.bind(locked)
+Object.defineProperty(MessagePort.prototype, 'postMessage', {
+  value (this: MessagePort, ...given: unknown[]): unknown {
+    if (isLocked(this)) throw new Error('a skill can\'t send messages to the server')
+    return apply(postMessage, this, given)
+  },
+  writable: false,
+  configurable: false
 })
-port.postMessage({ type: 'ready' } satisfies Reply)
 
-async function reply (request: Request): Promise<void> {
-  port?.postMessage(await answer(request))
+port.on('message', (request: Request) => { void reply(request) })
+send({ type: 'ready' })
+
+function send (reply: Reply): void {
+  apply(postMessage, port, [reply])
 }
 
-async function answer (request: Request): Promise<Reply> {
+async function reply (request: Request): Promise<void> {
+  send(await answer(request, data))
+}
+
+async function answer (request: Request, data: DescriberData): Promise<Reply> {
   switch (request.type) {
     case 'describe': {
       const descriptions = []

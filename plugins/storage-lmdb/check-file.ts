@@ -1,4 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { constants, open, type FileHandle } from 'node:fs/promises'
 import { hasCode } from '../../kernel/index.ts'
 
 /**
@@ -46,9 +46,11 @@ export async function checkFile (file: string): Promise<void> {
 async function findDamage (file: string): Promise<string | undefined> {
   let handle
   try {
-    handle = await open(file, 'r')
+    // What is there now may be another than what was looked at before: a link, or a pipe, on which an open would wait.
+    handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
+    if (hasCode(error, 'ELOOP')) return 'it is a symbolic link'
     throw error
   }
   try {

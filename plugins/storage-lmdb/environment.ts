@@ -1,11 +1,12 @@
 import { open, type Database, type RootDatabase } from 'lmdb'
 import { messageOf } from '../../kernel/index.ts'
+import { closeOnExec } from './close-on-exec.ts'
 
 /** The only file that knows lmdb. Values are text or bytes: its msgpack loses `__proto__` keys and lone surrogates. */
 export interface Environment {
   /** Absolute path of the file. */
   readonly file: string
-  /** `format`, and `bounds`: the first and the last sequence number. */
+  /** `format`, and `bounds` (bounds.ts). */
   readonly meta: RootDatabase<string, string>
   /** Sequence number → row (rows.ts). */
   readonly executions: Database<string, number>
@@ -19,6 +20,8 @@ export interface Environment {
   readonly names: Database<string, number>
   /** Id of an unfinished execution → sequence number. */
   readonly unfinished: Database<string, string>
+  /** Sequence number of an unfinished execution that pruning stepped over → its id: below the first of the dense numbers. */
+  readonly aside: Database<string, number>
   /** Id of an unfinished execution that somebody asked to cancel → `1`. */
   readonly cancels: Database<string, string>
   /** Role → the claim on it. */
@@ -59,6 +62,7 @@ export async function openEnvironment (file: string, prepare: (meta: RootDatabas
     // unhandled rejection and ends the process. Off, the one that is left is `commitError`: see `transact`.
     eventTurnBatching: false
   } as Parameters<typeof open>[0]) // permissionsMode and maxReaders are read by lmdb and missing in its types
+  closeOnExec(file)
   const transact = async <T>(run: () => T): Promise<T> => {
     try {
       // A child transaction is undone when `run` throws; a plain one would commit what was written before.
@@ -77,6 +81,7 @@ export async function openEnvironment (file: string, prepare: (meta: RootDatabas
       columns: meta.openDB<Uint8Array, number>({ name: 'columns', encoding: 'binary' }),
       names: meta.openDB<string, number>({ name: 'names', encoding: 'string' }),
       unfinished: meta.openDB<string, string>({ name: 'unfinished', encoding: 'string' }),
+      aside: meta.openDB<string, number>({ name: 'aside', encoding: 'string' }),
       cancels: meta.openDB<string, string>({ name: 'cancels', encoding: 'string' }),
       roles: meta.openDB<string, string>({ name: 'roles', encoding: 'string' }),
       cache: meta.openDB<Uint8Array, string>({ name: 'cache', encoding: 'binary' }),
@@ -93,6 +98,19 @@ export async function openEnvironment (file: string, prepare: (meta: RootDatabas
 export function putNew<K extends string | number, V> (database: Database<V, K>, key: K, value: V): boolean {
   const written: unknown = database.putSync(key, value, { noOverwrite: true }) // its types lack what it returns
   return written === true
+}
+
+/** What `getStats` gives, among others; its types lack it. */
+interface PageCounts { pageSize: number, treeBranchPageCount: number, treeLeafPageCount: number, overflowPages: number }
+
+/** Bytes of the pages that tables have in use, now or within the transaction: a few numbers of each, however much is in it. */
+export function bytesUsed (databases: readonly Database<unknown, string | number>[]): number {
+  let bytes = 0
+  for (const database of databases) {
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = database.getStats() as PageCounts
+    bytes += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages)
+  }
+  return bytes
 }
 
 /** How long lmdb may take to tell why a commit failed. It tells in the same turn of the event loop. */

@@ -1,18 +1,20 @@
-import { messageOf, type ExecutionSummary, type Logger, type StoredExecution } from '../../kernel/index.ts'
-import { ChunkEditor, chunkLength, chunkOf } from './columns.ts'
+import { setImmediate } from 'node:timers/promises'
+import {
+  messageOf, recordBytes, type Execution, type ExecutionSummary, type Logger, type Owner, type StoredExecution, type UnfinishedExecution
+} from '../../kernel/index.ts'
+import { readBounds, writeBounds, type Bounds } from './bounds.ts'
+import { ChunkEditor } from './columns.ts'
 import { putNew, type Environment } from './environment.ts'
 import { Names } from './names.ts'
-import { readOldest, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
-
-/** The sequence numbers in use, without a gap; empty when `last` is below `first`. */
-export interface Bounds { first: number, last: number }
-
-export interface Limits { executions_max: number, days_max: number }
+import type { Pruner } from './prune.ts'
+import { readHead, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
 
 /** What a transaction of `put` did. */
 export interface Written {
   /** So many, of those given, are done with, whether stored or refused. */
   count: number
+  /** Of the texts that were stored. */
+  characters: number
   /** Why records can't be stored. */
   refused: unknown[]
   /** Sequence numbers of unfinished executions. */
@@ -24,36 +26,36 @@ export interface Written {
 /** A transaction holds the lock of all processes and runs on the main thread: it takes this much, and the rest waits for the next. */
 const recordsMax = 512
 const charactersMax = 8 * 1_048_576
-/** Executions removed by a commit beyond those it adds, and by a transaction of the sweep. */
-const pruneExtra = 16
-const pruneSweep = 512
-const day_ms = 86_400_000
+/** A transaction of `end` takes less: it reads, makes and writes each record. */
+const endedMax = 256
+const endedCharactersMax = 2 * 1_048_576
+/** Unfinished executions that are looked at in one turn of the event loop. */
+const unfinishedPerTurn = 256
 
 /** Execution ids are UUIDs; whatever else is asked for is not there. */
 const idPattern = /^[\x21-\x7e]{1,128}$/
 
-/** The records on disk. `put` and `prune` run within a transaction. */
+/** Makes the final record of one that is not. */
+export type EndRecord = (execution: Execution) => Execution
+
+/** The records on disk. `put` and `end` run within a transaction. */
 export class History {
   readonly names: Names
   readonly #env: Environment
-  readonly #limits: Limits
+  readonly #pruner: Pruner
   readonly #log: Logger
   /** Of the unfinished executions that this process committed: spares looking their numbers up. */
   readonly #sequences = new Map<string, number>()
 
-  constructor (env: Environment, limits: Limits, log: Logger) {
+  constructor (env: Environment, pruner: Pruner, log: Logger) {
     this.#env = env
-    this.#limits = limits
+    this.#pruner = pruner
     this.#log = log
     this.names = new Names(env)
   }
 
   bounds (): Bounds {
-    const text = this.#env.meta.get('bounds')
-    if (text === undefined) return { first: 1, last: 0 }
-    const [first = Number.NaN, last = Number.NaN] = text.split(' ').map(Number)
-    if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last)) throw new Error(`${this.#env.file} is damaged: its bounds are "${text}"`)
-    return { first, last }
+    return readBounds(this.#env)
   }
 
   get (id: string): StoredExecution | undefined {
@@ -66,24 +68,66 @@ export class History {
     return row === undefined ? undefined : readSummary(row)
   }
 
-  unfinished (): StoredExecution[] {
-    return [...this.#env.unfinished.getRange({})].flatMap(({ value }) => this.#read(Number(value)) ?? [])
+  /** Sequence numbers of executions that were set aside, from one downwards. */
+  aside (from: number, limit: number, offset = 0): Iterable<number> {
+    return this.#env.aside.getKeys({ start: from, reverse: true, limit, offset })
+  }
+
+  async unfinished (): Promise<UnfinishedExecution[]> {
+    const found: UnfinishedExecution[] = []
+    for (let after: string | undefined; ;) {
+      const from = after === undefined ? {} : { start: after, exclusiveStart: true }
+      const entries = Array.from(this.#env.unfinished.getRange({ limit: unfinishedPerTurn, ...from }))
+      for (const { key: id, value } of entries) {
+        const owner = this.#ownerOf(Number(value))
+        if (owner !== null) found.push({ id, owner })
+      }
+      after = entries.at(-1)?.key
+      if (after === undefined) return found
+      await setImmediate()
+    }
+  }
+
+  /**
+   * Ends executions, from the first on, until the transaction is full: each where it is still unfinished and of that
+   * owner. @returns how many were seen to, the ids of those it ended, and what `committed` is to be told
+   */
+  end (found: readonly UnfinishedExecution[], end: EndRecord): { seen: number, ended: string[], written: Written } {
+    const records: StoredExecution[] = []
+    const places: number[] = [] // of the records, in `found`
+    const ids = new Set<string>()
+    let seen = 0
+    let characters = 0
+    for (const { id, owner } of found) {
+      if (records.length >= endedMax || characters >= endedCharactersMax) break
+      seen++
+      if (ids.has(id)) continue
+      ids.add(id)
+      const stored = this.get(id)
+      if (stored === undefined || stored.owner?.pid !== owner.pid || stored.owner.started !== owner.started) continue
+      const record = { execution: end(stored.execution), owner: null }
+      places.push(seen - 1)
+      records.push(record)
+      characters += charactersOf(record)
+    }
+    const written = this.put(records)
+    const ended = records.slice(0, written.count).map(({ execution }) => execution.id)
+    return { seen: places[written.count] ?? seen, ended, written }
   }
 
   /** Stores records, from the first on, until the transaction is full; then removes the oldest that are too many. */
   put (records: readonly StoredExecution[]): Written {
     const bounds = this.bounds()
-    const { first, last } = bounds
-    const written: Written = { count: 0, refused: [], begun: new Map(), ended: [] }
+    const { first, last, aside } = bounds
+    const written: Written = { count: 0, characters: 0, refused: [], begun: new Map(), ended: [] }
     const chunks = new ChunkEditor(this.#env)
     this.names.refresh()
     // Appending past a number that is there already would be dropped without a word.
     for (const highest of this.#env.executions.getKeys({ reverse: true, limit: 1 })) {
       if (highest > last) throw new Error(`${this.#env.file} is damaged: execution ${highest} stands past the last, ${last}`)
     }
-    let characters = 0
     for (const stored of records) {
-      if (written.count >= recordsMax || characters >= charactersMax) break
+      if (written.count >= recordsMax || written.characters >= charactersMax) break
       written.count++
       const { execution, owner } = stored
       const { id } = execution
@@ -96,9 +140,9 @@ export class History {
         written.refused.push(error)
         continue
       }
-      characters += texts.row.length + (texts.details?.length ?? 0)
+      written.characters += texts.row.length + (texts.details?.length ?? 0)
       const sequence = this.#place(id, stored, texts, bounds)
-      chunks.set(sequence, execution, this.names.numberOf(execution.skill_name, execution.tool_name))
+      if (sequence >= bounds.first) chunks.set(sequence, execution, this.names.numberOf(execution.skill_name, execution.tool_name))
       if (owner !== null) {
         written.begun.set(id, sequence)
         continue
@@ -107,8 +151,8 @@ export class History {
       if (this.#sequenceOf(id) !== undefined) written.ended.push(id)
     }
     chunks.write()
-    this.#prune(bounds, bounds.last - last + pruneExtra, Number.NEGATIVE_INFINITY)
-    if (bounds.first !== first || bounds.last !== last) this.#setBounds(bounds)
+    this.#pruner.afterAdding(bounds, bounds.last - last)
+    if (bounds.first !== first || bounds.last !== last || bounds.aside !== aside) writeBounds(this.#env, bounds)
     return written
   }
 
@@ -123,29 +167,9 @@ export class History {
     this.names.forget()
   }
 
-  /** Whether the oldest execution is one too many, or too old, and has ended. */
-  hasTooMany (): boolean {
-    const { first, last } = this.bounds()
-    const row = this.#env.executions.get(first)
-    if (row === undefined) return false
-    const { created_ms, unfinished } = readOldest(row)
-    return !unfinished && (last - first >= this.#limits.executions_max || created_ms < this.#oldest_ms())
-  }
-
-  /** Removes the oldest executions that are too many or too old, some hundred at most. */
-  sweep (): void {
-    const bounds = this.bounds()
-    const { first } = bounds
-    this.#prune(bounds, pruneSweep, this.#oldest_ms())
-    if (bounds.first !== first) this.#setBounds(bounds)
-  }
-
-  #oldest_ms (): number {
-    return Date.now() - this.#limits.days_max * day_ms
-  }
-
-  #setBounds ({ first, last }: Bounds): void {
-    this.#env.meta.putSync('bounds', `${first} ${last}`)
+  #ownerOf (sequence: number): Owner | null {
+    const row = this.#env.executions.get(sequence)
+    return row === undefined ? null : readHead(row).owner
   }
 
   #read (sequence: number): StoredExecution | undefined {
@@ -162,15 +186,25 @@ export class History {
     return this.#sequences.size === 0 ? undefined : this.#sequences.get(id)
   }
 
-  /** Writes a record in its place, or in the next free one. @returns its sequence number */
+  /**
+   * Writes a record in its place, or in the next free one; one that was set aside goes when it has ended.
+   * @returns its sequence number
+   */
   #place (id: string, { owner }: StoredExecution, { row, details }: Texts, bounds: Bounds): number {
     const { executions, ids, unfinished, cancels } = this.#env
     const next = bounds.last + 1
     // Most are new: to try costs less than to look first.
     let sequence = this.#sequenceOf(id) ?? (putNew(ids, id, String(next)) ? next : Number(ids.get(id)))
-    if (!(sequence >= bounds.first)) { // another process ended and pruned it
-      sequence = next
-      ids.putSync(id, String(next))
+    if (!(sequence >= bounds.first)) {
+      if (this.#isAside(sequence)) {
+        if (owner === null) {
+          this.#pruner.removeAside(bounds, sequence, id)
+          return sequence
+        }
+      } else { // another process ended and pruned it
+        sequence = next
+        ids.putSync(id, String(next))
+      }
     }
     const isNew = sequence === next
     if (isNew) {
@@ -185,22 +219,12 @@ export class History {
     return sequence
   }
 
-  /** Removes the oldest, at most `budget`; an unfinished one ends it, so that the numbers stay dense. Changes `bounds.first`. */
-  #prune (bounds: Bounds, budget: number, oldest_ms: number): void {
-    const { executions, details, ids, columns } = this.#env
-    for (let left = budget; left > 0 && bounds.first <= bounds.last; left--) {
-      const tooMany = bounds.last - bounds.first >= this.#limits.executions_max
-      if (!tooMany && oldest_ms === Number.NEGATIVE_INFINITY) return
-      const { first } = bounds
-      const row = executions.get(first)
-      if (row === undefined) throw new Error(`${this.#env.file} is damaged: execution ${first} is missing`)
-      const { id, created_ms, unfinished, hasDetails } = readOldest(row)
-      if (unfinished || (!tooMany && created_ms >= oldest_ms)) return
-      executions.removeSync(first)
-      ids.removeSync(id)
-      if (hasDetails) details.removeSync(first)
-      bounds.first++
-      if (bounds.first % chunkLength === 0) columns.removeSync(chunkOf(first))
-    }
+  #isAside (sequence: number): boolean {
+    return Number.isSafeInteger(sequence) && this.#env.aside.get(sequence) !== undefined
   }
+}
+
+/** About as much as its texts will have. */
+function charactersOf ({ execution }: StoredExecution): number {
+  return recordBytes(execution) / 2
 }

@@ -1,34 +1,40 @@
-import { access, constants, mkdir, stat, statfs } from 'node:fs/promises'
+import { access, constants, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { definePlugin, isAbsent, messageOf, type Finding } from '../../kernel/index.ts'
+import { definePlugin, findDirectoryFaults, historyFileName, isAbsent, messageOf, secureDataDirectory, type Finding } from '../../kernel/index.ts'
 import { checkFile } from './check-file.ts'
+import { canCloseOnExec } from './close-on-exec.ts'
 import { claimFormat, formatVersion, migrate } from './format.ts'
 import { History } from './history.ts'
 import { LmdbStorage } from './lmdb-storage.ts'
-import { startSweep } from './sweep.ts'
+import { Pruner } from './prune.ts'
+import { Sweep } from './sweep.ts'
 import { Writer } from './writer.ts'
 
 /** The file in the data directory; `history.mdb-lock` stands beside it. */
-export const fileName = 'history.mdb'
+export const fileName = historyFileName
 
 /** Keeps executions on disk, in an LMDB file that several processes may use at once. LMDB is loaded at the start, while others get ready. */
 export default definePlugin({
   name: 'storage-lmdb',
   slot: 'storage',
   async setup ({ config, scope, log, data_dir, health }) {
-    await mkdir(data_dir, { recursive: true, mode: 0o700 })
+    secureDataDirectory(data_dir, log)
     const file = join(data_dir, fileName)
     await checkFile(file)
     const { openEnvironment } = await import('./environment.ts')
     const env = await openEnvironment(file, (meta, transact) => claimFormat(file, meta, transact))
     scope.defer(() => env.close())
     await migrate(env)
-    const { history_executions_max, history_days_max } = config.storage
-    const history = new History(env, { executions_max: history_executions_max, days_max: history_days_max }, log)
+    const { history_executions_max, history_days_max, history_bytes_max } = config.storage
+    const limits = { executions_max: history_executions_max, days_max: history_days_max, bytes_max: history_bytes_max }
+    const pruner = new Pruner(env, limits)
+    const history = new History(env, pruner, log)
     history.bounds() // a file that can't be read is refused now, not at the first request
-    const writer = new Writer(env, history, health, log)
+    const sweep = new Sweep(env, pruner, history_bytes_max, log)
+    const writer = new Writer(env, history, sweep, health, log)
     scope.defer(() => writer.close())
-    scope.defer(startSweep(env, history, log))
+    sweep.start()
+    scope.defer(() => sweep.close())
     return new LmdbStorage(env, history, writer)
   },
   examine: ({ data_dir }) => examine(data_dir)
@@ -47,11 +53,19 @@ async function examine (data_dir: string): Promise<Finding[]> {
     if (isAbsent(error)) return [{ level: 'ok', about, text: `${data_dir} is not there yet; it is made when it is needed` }]
     return [{ level: 'problem', about, text: `${data_dir} can't be written to: ${messageOf(error)}`, remedy: 'make it yours, or name another with --data-dir' }]
   }
+  const faults = findDirectoryFaults(data_dir)
+  if (faults.length > 0) return faults.map(({ text, remedy }) => ({ level: 'problem', about, text, remedy }))
   const { bavail, bsize } = await statfs(data_dir)
   const size = await stat(file).then(({ size }) => `format ${formatVersion}, ${mebibytes(size)} MiB`, () => 'still empty')
   const room = `${mebibytes(bavail * bsize)} MiB are free`
   if (bavail * bsize < room_bytes_min) return [{ level: 'problem', about, text: `${file}: ${size}; only ${room}`, remedy: 'make room on that disk' }]
-  return [{ level: 'ok', about, text: `${file}: ${size}; ${room}` }]
+  const passedOn: Finding = {
+    level: 'note',
+    about,
+    text: 'programs that script tools start are passed on the descriptor of the history\'s file: what prevents that is not compiled',
+    remedy: 'install a C compiler and build again: npm run build'
+  }
+  return [{ level: 'ok', about, text: `${file}: ${size}; ${room}` }, ...(canCloseOnExec() ? [] : [passedOn])]
 }
 
 function mebibytes (bytes: number): string {

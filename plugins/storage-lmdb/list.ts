@@ -1,14 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
-import { decodeCursor, encodeCursor, filteredTotalMax, SkilletError, type ExecutionPage, type ExecutionQuery, type ExecutionSummary } from '../../kernel/index.ts'
+import { decodeCursor, encodeCursor, filteredTotalMax, SkilletError, unixTime, type ExecutionPage, type ExecutionQuery, type ExecutionSummary } from '../../kernel/index.ts'
+import type { Bounds } from './bounds.ts'
 import { chunkLength, chunkOf, readChunk, statusNumbers, type Chunk } from './columns.ts'
 import type { Environment } from './environment.ts'
-import type { Bounds, History } from './history.ts'
+import type { History } from './history.ts'
 import { nameVerdict } from './names.ts'
 
 /** Chunks looked at in one turn of the event loop: 0.3 to 0.6 ms, measured at 100,000 and at 1,000,000 executions. */
 const chunksPerTurn = 64
 
 interface Found { sequence: number, summary: ExecutionSummary }
+/** One more than asked for, where there is one, and how many match. */
+interface Page { found: Found[], total: number }
 
 /** A page, newest first, of what is committed. @throws SkilletError INVALID_PARAMETERS for a cursor that no page gave */
 export async function listPage (env: Environment, history: History, query: ExecutionQuery): Promise<ExecutionPage> {
@@ -31,47 +34,98 @@ export async function listPage (env: Environment, history: History, query: Execu
   }
 }
 
-/** Any page costs the same: numbers are dense, so the place of the n-th is a subtraction. */
-function slice (history: History, { limit, offset }: ExecutionQuery, { first, last }: Bounds, top: number): { found: Found[], total: number } {
+/**
+ * Any page costs the same: numbers are dense, so the place of the n-th is a subtraction. The few that were set aside are
+ * the oldest.
+ */
+function slice (history: History, { limit, offset }: ExecutionQuery, bounds: Bounds, top: number): Page {
+  const { first, last, aside } = bounds
   const found: Found[] = []
-  for (let sequence = top - offset; sequence >= first && found.length <= limit; sequence--) {
+  const add = (sequence: number): void => {
     const summary = history.summary(sequence)
     if (summary !== undefined) found.push({ sequence, summary })
   }
-  return { found, total: last - first + 1 }
+  for (let sequence = top - offset; sequence >= first && found.length <= limit; sequence--) add(sequence)
+  const skip = Math.max(offset - Math.max(top - first + 1, 0), 0)
+  if (found.length <= limit && skip < aside) {
+    const from = Math.min(top, first - 1)
+    for (const sequence of history.aside(from, limit + 1 - found.length, skip)) add(sequence)
+  }
+  return { found, total: last - first + 1 + aside }
 }
 
 /**
  * Looks through the columns, newest first, and gives way to other work every so many chunks. A page's rows are
  * read in the turn in which they match, so that they are what the filter asked for.
  */
-async function scan (env: Environment, history: History, query: ExecutionQuery, bounds: Bounds, top: number): Promise<{ found: Found[], total: number }> {
-  const { limit, offset } = query
+async function scan (env: Environment, history: History, query: ExecutionQuery, bounds: Bounds, top: number): Promise<Page> {
+  const { limit } = query
   const filter = filterOf(history, query)
-  const found: Found[] = []
-  let total = 0
-  let skip = offset
+  const page = new FilteredPage(query, top)
   let turn = 0
+  let below = bounds.first - 1
   for (let number = chunkOf(bounds.last); number >= chunkOf(bounds.first); number--) {
     // Past the greatest total, what stands above the cursor is of no interest.
-    if (total >= filteredTotalMax) number = Math.min(number, chunkOf(Math.max(top, 0)))
+    if (page.total >= filteredTotalMax) number = Math.min(number, chunkOf(Math.max(top, 0)))
     const chunk = readChunk(env, number)
-    if (chunk === undefined) break // pruned meanwhile
     const base = number * chunkLength
+    if (chunk === undefined) { // pruned meanwhile; what was unfinished is aside
+      below = base + chunkLength - 1
+      break
+    }
     const count = select(filter, chunk, Math.max(bounds.first - base, 0), Math.min(bounds.last - base, chunkLength - 1))
     for (let hit = 0; hit < count; hit++) {
       const index = hits[hit] as number
       const sequence = base + index
       if (chunk.names[index] === 0 && !isNamed(history.summary(sequence), query)) continue
-      if (total < filteredTotalMax) total++
-      if (sequence > top || skip-- > 0 || found.length > limit) continue
-      const summary = history.summary(sequence)
-      if (summary !== undefined) found.push({ sequence, summary })
+      if (page.takes(sequence)) page.add(sequence, history.summary(sequence))
     }
-    if (found.length > limit && total >= filteredTotalMax) break
+    if (page.found.length > limit && page.total >= filteredTotalMax) return page
     if (++turn % chunksPerTurn === 0) await setImmediate()
   }
-  return { found, total }
+  await scanAside(history, query, page, below)
+  return page
+}
+
+/** Looks through the rows of those that were set aside, which have no columns. They are unfinished, so they are few. */
+async function scanAside (history: History, query: ExecutionQuery, page: FilteredPage, from: number): Promise<void> {
+  for (let next = from; ;) {
+    const sequences = Array.from(history.aside(next, chunkLength))
+    for (const sequence of sequences) {
+      const summary = history.summary(sequence)
+      if (isMatch(summary, query) && page.takes(sequence)) page.add(sequence, summary)
+    }
+    const lowest = sequences.at(-1)
+    if (lowest === undefined || (page.found.length > query.limit && page.total >= filteredTotalMax)) return
+    next = lowest - 1
+    await setImmediate()
+  }
+}
+
+/** What a filtered list has found so far, newest first. */
+class FilteredPage implements Page {
+  readonly found: Found[] = []
+  total = 0
+  readonly #limit: number
+  readonly #top: number
+  #skip: number
+
+  /** @param top highest sequence number that may stand on the page */
+  constructor ({ limit, offset }: ExecutionQuery, top: number) {
+    this.#limit = limit
+    this.#top = top
+    this.#skip = offset
+  }
+
+  /** Counts a match. @returns whether it stands on the page */
+  takes (sequence: number): boolean {
+    if (this.total < filteredTotalMax) this.total++
+    return sequence <= this.#top && this.#skip-- <= 0 && this.found.length <= this.#limit
+  }
+
+  add (sequence: number, summary: ExecutionSummary | undefined): void {
+    if (summary !== undefined) this.found.push({ sequence, summary })
+  }
 }
 
 interface Filter {
@@ -114,4 +168,12 @@ function select ({ status, from_ms, before_ms, isTimed, verdicts }: Filter, { cr
 function isNamed (summary: ExecutionSummary | undefined, { skill_name, tool_name, allows }: ExecutionQuery): boolean {
   return summary !== undefined && (skill_name ?? summary.skill_name) === summary.skill_name && (tool_name ?? summary.tool_name) === summary.tool_name &&
     allows?.(summary.skill_name, summary.tool_name) !== false
+}
+
+/** For an execution without columns: whether it passes the whole filter. */
+function isMatch (summary: ExecutionSummary | undefined, query: ExecutionQuery): boolean {
+  if (summary === undefined || !isNamed(summary, query)) return false
+  const { status = summary.status, created_from_ms: from_ms, created_before_ms: before_ms } = query
+  const created_ms = unixTime(summary.created_at)
+  return status === summary.status && created_ms >= (from_ms ?? created_ms) && (before_ms === undefined || created_ms < before_ms)
 }

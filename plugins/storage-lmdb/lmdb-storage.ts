@@ -1,4 +1,4 @@
-import type { Claim, ExecutionPage, ExecutionQuery, Owner, Storage, StoredExecution } from '../../kernel/index.ts'
+import type { Claim, Execution, ExecutionPage, ExecutionQuery, Owner, Storage, StoredExecution, UnfinishedExecution } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 import { LmdbCache } from './lmdb-cache.ts'
 import type { History } from './history.ts'
@@ -42,9 +42,20 @@ export class LmdbStorage implements Storage {
     return await listPage(this.#env, this.#history, query)
   }
 
-  async unfinished (): Promise<StoredExecution[]> {
+  async unfinished (): Promise<UnfinishedExecution[]> {
     await this.#writer.settled()
-    return this.#history.unfinished()
+    return await this.#history.unfinished()
+  }
+
+  async endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]> {
+    await this.#writer.settled() // an end that was saved before counts
+    const ids: string[] = []
+    for (let rest = found; rest.length > 0;) {
+      const { seen, ended } = await this.#writer.end(rest, end)
+      ids.push(...ended)
+      rest = rest.slice(seen)
+    }
+    return ids
   }
 
   async requestCancel (id: string): Promise<void> {

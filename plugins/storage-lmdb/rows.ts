@@ -52,11 +52,11 @@ export function readRecord (text: string): StoredExecution | undefined {
   return isWhole(row) ? storedOf(row) : undefined
 }
 
-/** What pruning needs of a row. */
-export function readOldest (text: string): { id: string, created_ms: number, unfinished: boolean, hasDetails: boolean } {
+/** What pruning and recovery need of a row. */
+export function readHead (text: string): { id: string, created_ms: number, owner: Owner | null, hasDetails: boolean } {
   const row = parse(text)
   const [id, , , , created_at, , owner] = row
-  return { id, created_ms: unixTime(created_at), unfinished: owner !== null, hasDetails: !isWhole(row) }
+  return { id, created_ms: unixTime(created_at), owner, hasDetails: !isWhole(row) }
 }
 
 const summaryLength = 7

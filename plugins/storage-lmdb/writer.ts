@@ -1,9 +1,10 @@
-import { messageOf, SkilletError, type Logger, type PluginContext, type StoredExecution } from '../../kernel/index.ts'
+import {
+  messageOf, recordBytes, refuseTooManyPending, type Logger, type PluginContext, type StoredExecution, type UnfinishedExecution
+} from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
-import type { History } from './history.ts'
+import type { EndRecord, History } from './history.ts'
+import type { Sweep } from './sweep.ts'
 
-/** Executions that may wait for a commit while more are admitted. */
-const pendingMax = 50_000
 /** What nobody waits for is gathered for so long before it is committed: half as many commits take a twentieth off what an execution costs the main thread. */
 const gather_ms = 10
 /** How long a failed commit waits before it is tried again; doubled each time. */
@@ -19,6 +20,9 @@ const stall_ms = 15_000
 class Batch {
   /** In the order in which they were saved; of several of one execution the last counts. No table by id: most are new, and nobody asks for them. */
   records: StoredExecution[] = []
+  /** Of each record, and of all. */
+  #bytes: number[] = []
+  bytes = 0
   /** Whether somebody waits for it. */
   awaited = false
   readonly promise: Promise<void>
@@ -30,9 +34,26 @@ class Batch {
     this.promise.catch(() => {}) // nobody needs to wait for it
   }
 
+  add (stored: StoredExecution): void {
+    const bytes = recordBytes(stored.execution)
+    this.records.push(stored)
+    this.#bytes.push(bytes)
+    this.bytes += bytes
+  }
+
+  /** Takes over what another batch holds, before what it will hold. */
+  addAll (other: Batch): void {
+    this.records = this.records.concat(other.records)
+    this.#bytes = this.#bytes.concat(other.#bytes)
+    this.bytes += other.bytes
+  }
+
   /** So many, from the first on, are done with; most often all. */
   drop (count: number): void {
+    if (count === this.records.length) this.bytes = 0
+    else for (let index = 0; index < count; index++) this.bytes -= this.#bytes[index] ?? 0
     this.records = this.records.slice(count)
+    this.#bytes = this.#bytes.slice(count)
   }
 
   find (id: string): StoredExecution | undefined {
@@ -60,6 +81,7 @@ class Pause {
 export class Writer {
   readonly #env: Environment
   readonly #history: History
+  readonly #sweep: Sweep
   readonly #health: PluginContext['health']
   readonly #log: Logger
   #open = new Batch()
@@ -72,22 +94,22 @@ export class Writer {
   #failures = 0
   #closing = false
 
-  constructor (env: Environment, history: History, health: PluginContext['health'], log: Logger) {
+  constructor (env: Environment, history: History, sweep: Sweep, health: PluginContext['health'], log: Logger) {
     this.#env = env
     this.#history = history
+    this.#sweep = sweep
     this.#health = health
     this.#log = log
   }
 
   /** @throws SkilletError OVERLOADED */
   admit (): void {
-    if (this.#open.records.length + (this.#taken?.records.length ?? 0) >= pendingMax) {
-      throw new SkilletError('OVERLOADED', `${pendingMax} executions wait for the history to be written; try again later`)
-    }
+    const [open, taken] = [this.#open, this.#taken]
+    refuseTooManyPending(open.records.length + (taken?.records.length ?? 0), open.bytes + (taken?.bytes ?? 0))
   }
 
   save (stored: StoredExecution): void {
-    this.#open.records.push(stored)
+    this.#open.add(stored)
     this.#running ??= this.#run()
   }
 
@@ -107,6 +129,22 @@ export class Writer {
   /** A state that waits for a commit. */
   find (id: string): StoredExecution | undefined {
     return this.#open.find(id) ?? this.#taken?.find(id)
+  }
+
+  /**
+   * Ends executions of other processes, as many as a transaction takes, beside what is saved.
+   * @throws Error when the commit failed
+   */
+  async end (found: readonly UnfinishedExecution[], end: EndRecord): Promise<{ seen: number, ended: string[] }> {
+    try {
+      const { seen, ended, written } = await this.#env.transact(() => this.#history.end(found, end))
+      this.#history.committed(written)
+      this.#sweep.wrote(written.characters)
+      return { seen, ended }
+    } catch (error) {
+      this.#history.failed()
+      throw error
+    }
   }
 
   /** Commits what waits, with one more try where that failed. */
@@ -143,6 +181,7 @@ export class Writer {
           return this.#history.put(batch.records)
         })
         this.#history.committed(written)
+        this.#sweep.wrote(written.characters)
         this.#taken?.drop(written.count)
         refused.push(...written.refused)
       } while (this.#taken !== undefined && this.#taken.records.length > 0)
@@ -176,7 +215,8 @@ export class Writer {
   #fail (thrown: unknown): void {
     const failed = this.#taken ?? this.#open
     const next = new Batch()
-    next.records = failed === this.#open ? failed.records : failed.records.concat(this.#open.records)
+    next.addAll(failed)
+    if (failed !== this.#open) next.addAll(this.#open)
     next.awaited = true
     const superseded = failed === this.#open ? undefined : this.#open
     this.#open = next

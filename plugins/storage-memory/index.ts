@@ -9,7 +9,8 @@ export default definePlugin({
   name: 'storage-memory',
   slot: 'storage',
   setup ({ config, scope }) {
-    const storage = new MemoryStorage(config.storage.history_executions_max, config.storage.history_days_max)
+    const { history_executions_max, history_days_max, history_bytes_max } = config.storage
+    const storage = new MemoryStorage(history_executions_max, history_days_max, history_bytes_max)
     const sweep = setInterval(() => { storage.prune() }, sweep_ms).unref()
     scope.defer(() => { clearInterval(sweep) })
     return storage

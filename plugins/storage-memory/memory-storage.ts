@@ -1,23 +1,24 @@
 import {
-  decodeCursor, encodeCursor, filteredTotalMax, SkilletError, type Claim, type ExecutionPage, type ExecutionQuery, type ExecutionSummary, type Owner, type Storage,
-  type StoredExecution
+  decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending, SkilletError, type Claim, type Execution, type ExecutionPage, type ExecutionQuery,
+  type ExecutionSummary, type Owner, type Storage, type StoredExecution, type UnfinishedExecution
 } from '../../kernel/index.ts'
 import { MemoryCache } from './memory-cache.ts'
 
 /** What is kept at most, whatever the configuration allows a disk to keep. */
 const executionsMax = 100_000
-const charactersMax = 256 * 1_048_576
-/** Executions that may wait for a commit while more are admitted. */
-const pendingMax = 50_000
+const bytesMax = 256 * 1_048_576
 const day_ms = 86_400_000
 
 interface Entry {
   readonly sequence: number
   /** JSON of what was saved: a reader gets an object of its own, and later changes to the saved one stay out. */
   text: string
+  /** Of the text, in UTF-8. */
+  bytes: number
   summary: ExecutionSummary
   created_ms: number
-  unfinished: boolean
+  /** Null once it has ended. */
+  owner: Owner | null
 }
 
 /** A store in memory, with the meaning of one on disk: what is saved becomes the record at the next commit. */
@@ -25,32 +26,38 @@ export class MemoryStorage implements Storage {
   readonly cache = new MemoryCache()
   readonly #executionsMax: number
   readonly #daysMax: number
+  readonly #bytesMax: number
   readonly #byId = new Map<string, Entry>()
+  /** Their numbers are dense from `#first` to `#last`; below are the unfinished that pruning stepped over. */
   readonly #bySequence = new Map<number, Entry>()
   readonly #unfinished = new Map<string, Entry>()
   readonly #cancelRequests = new Set<string>()
   readonly #claims = new Map<string, Claim>()
   #pending = new Map<string, StoredExecution>()
+  #pendingBytes = 0
   #commit: Promise<void> | undefined
   #first = 1
   #last = 0
-  #characters = 0
+  #bytes = 0
 
   /**
    * @param history_executions_max executions kept, and never more than 100,000
    * @param history_days_max days an execution is kept
+   * @param history_bytes_max bytes of all as JSON, and never more than 256 MiB; 0: those
    */
-  constructor (history_executions_max: number, history_days_max: number) {
+  constructor (history_executions_max: number, history_days_max: number, history_bytes_max: number) {
     this.#executionsMax = Math.min(history_executions_max, executionsMax)
     this.#daysMax = history_days_max
+    this.#bytesMax = Math.min(history_bytes_max || bytesMax, bytesMax)
   }
 
   admit (): void {
-    if (this.#pending.size >= pendingMax) throw new SkilletError('OVERLOADED', `${this.#pending.size} executions wait for the history; try again later`)
+    refuseTooManyPending(this.#pending.size, this.#pendingBytes)
   }
 
   save (stored: StoredExecution): void {
     this.#pending.set(stored.execution.id, stored)
+    this.#pendingBytes += recordBytes(stored.execution)
     this.#commit ??= new Promise(resolve => {
       setImmediate(() => {
         this.#apply()
@@ -84,9 +91,23 @@ export class MemoryStorage implements Storage {
     }
   }
 
-  async unfinished (): Promise<StoredExecution[]> {
+  async unfinished (): Promise<UnfinishedExecution[]> {
     this.#apply()
-    return [...this.#unfinished.values()].map(({ text }) => JSON.parse(text) as StoredExecution)
+    return [...this.#unfinished].flatMap(([id, { owner }]) => owner === null ? [] : [{ id, owner: { ...owner } }])
+  }
+
+  async endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]> {
+    this.#apply()
+    const ids: string[] = []
+    for (const { id, owner } of found) {
+      const entry = this.#unfinished.get(id)
+      if (entry === undefined || entry.owner === null || !isSame(entry.owner, owner) || this.#pending.has(id)) continue
+      const { execution } = JSON.parse(entry.text) as StoredExecution // written by #apply
+      this.#pending.set(id, { execution: end(execution), owner: null })
+      ids.push(id)
+    }
+    this.#apply()
+    return ids
   }
 
   async requestCancel (id: string): Promise<void> {
@@ -114,16 +135,21 @@ export class MemoryStorage implements Storage {
     if (holder !== undefined && isSame(holder.owner, owner)) this.#claims.delete(role)
   }
 
-  /** Forgets the oldest executions past the limits, up to the first that has not ended: sequence numbers stay dense. */
+  /** Forgets the oldest executions past the limits; an unfinished one is stepped over, and forgotten when it ends. */
   prune (): void {
     const created_min_ms = Date.now() - this.#daysMax * day_ms
     for (let oldest = this.#bySequence.get(this.#first); oldest !== undefined; oldest = this.#bySequence.get(this.#first)) {
-      const tooMany = this.#bySequence.size > this.#executionsMax || this.#characters > charactersMax
-      if (oldest.unfinished || (!tooMany && oldest.created_ms >= created_min_ms)) return
-      this.#bySequence.delete(this.#first++)
-      this.#byId.delete(oldest.summary.id)
-      this.#characters -= oldest.text.length
+      const tooMany = this.#last - this.#first >= this.#executionsMax || this.#bytes > this.#bytesMax
+      if (!tooMany && oldest.created_ms >= created_min_ms) return
+      this.#first++
+      if (oldest.owner === null) this.#forget(oldest)
     }
+  }
+
+  #forget ({ sequence, summary, bytes }: Entry): void {
+    this.#bySequence.delete(sequence)
+    this.#byId.delete(summary.id)
+    this.#bytes -= bytes
   }
 
   /** Makes records of all that was saved. */
@@ -132,27 +158,33 @@ export class MemoryStorage implements Storage {
     const pending = this.#pending
     if (pending.size === 0) return
     this.#pending = new Map()
+    this.#pendingBytes = 0
     for (const [id, stored] of pending) {
       let entry = this.#byId.get(id)
       const { execution, owner } = stored
       const { skill_name, tool_name, status, created_at, duration_ms } = execution
+      const text = JSON.stringify(stored)
       const state = {
-        text: JSON.stringify(stored),
+        text,
+        bytes: Buffer.byteLength(text),
         summary: { id, skill_name, tool_name, status, created_at, duration_ms },
         created_ms: Date.parse(created_at),
-        unfinished: owner !== null
+        owner
       }
       if (entry === undefined) {
         entry = { sequence: ++this.#last, ...state }
         this.#byId.set(id, entry)
         this.#bySequence.set(entry.sequence, entry)
       } else {
-        this.#characters -= entry.text.length
+        this.#bytes -= entry.bytes
         Object.assign(entry, state)
       }
-      this.#characters += state.text.length
-      if (state.unfinished) this.#unfinished.set(id, entry)
-      else if (this.#unfinished.delete(id)) this.#cancelRequests.delete(id)
+      this.#bytes += state.bytes
+      if (owner !== null) this.#unfinished.set(id, entry)
+      else {
+        if (this.#unfinished.delete(id)) this.#cancelRequests.delete(id)
+        if (entry.sequence < this.#first) this.#forget(entry)
+      }
     }
     this.prune()
   }
@@ -164,18 +196,34 @@ export class MemoryStorage implements Storage {
       const entry = this.#bySequence.get(sequence)
       if (entry !== undefined) entries.push(entry)
     }
-    return { entries, total: this.#bySequence.size }
+    const skip = Math.max(offset - Math.max(top - this.#first + 1, 0), 0)
+    const aside = this.#aside().filter(({ sequence }) => sequence <= top)
+    return { entries: [...entries, ...aside.slice(skip, skip + limit + 1 - entries.length)], total: this.#bySequence.size }
+  }
+
+  /** The unfinished that pruning stepped over, newest first. */
+  #aside (): Entry[] {
+    return [...this.#unfinished.values()].filter(({ sequence }) => sequence < this.#first).toSorted((a, b) => b.sequence - a.sequence)
+  }
+
+  /** All, newest first. */
+  * #all (): Iterable<Entry> {
+    for (let sequence = this.#last; sequence >= this.#first; sequence--) {
+      const entry = this.#bySequence.get(sequence)
+      if (entry !== undefined) yield entry
+    }
+    yield * this.#aside()
   }
 
   #scan ({ limit, offset }: ExecutionQuery, top: number, matches: (entry: Entry) => boolean): { entries: Entry[], total: number } {
     const entries: Entry[] = []
     let total = 0
     let skip = offset
-    for (let sequence = this.#last; sequence >= this.#first && (entries.length <= limit || total < filteredTotalMax); sequence--) {
-      const entry = this.#bySequence.get(sequence)
-      if (entry === undefined || !matches(entry)) continue
+    for (const entry of this.#all()) {
+      if (entries.length > limit && total >= filteredTotalMax) break
+      if (!matches(entry)) continue
       if (total < filteredTotalMax) total++
-      if (sequence > top || skip-- > 0) continue
+      if (entry.sequence > top || skip-- > 0) continue
       if (entries.length <= limit) entries.push(entry)
     }
     return { entries, total }

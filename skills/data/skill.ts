@@ -26,7 +26,7 @@ export default defineSkill({
     },
 
     query: {
-      description: 'Query, filter, reshape or extract parts of JSON, YAML, TOML, CSV or XML data with a JMESPath expression, such as people[?age > `30`].name',
+      description: 'Get a value or some fields out of JSON, YAML, TOML, CSV or XML data: query, filter, reshape and extract with a JMESPath expression, such as people[?age > `30`].name',
       parameters: {
         text,
         format,
@@ -45,7 +45,7 @@ export default defineSkill({
     },
 
     diff: {
-      description: 'Compare two JSON, YAML, TOML, CSV or XML documents by their values and give the differences as a JSON Patch (RFC 6902); an empty list when they are equal',
+      description: 'Compare two JSON, YAML, TOML, CSV or XML documents or settings by their values and give the differences as a JSON Patch (RFC 6902); an empty list when they are equal',
       parameters: {
         before: { ...text, description: 'The old document' },
         after: { ...text, description: 'The new document' },
@@ -91,7 +91,7 @@ export default defineSkill({
     },
 
     validate: {
-      description: 'Validate JSON, YAML, TOML, CSV or XML data against a JSON Schema (2020-12, 2019-09 or draft 7) and list every fault with its place',
+      description: 'Check whether data is valid: validate JSON, YAML, TOML, CSV or XML against a JSON Schema (2020-12, 2019-09 or draft 7) and list every fault with its place',
       parameters: {
         text,
         format,
@@ -99,7 +99,7 @@ export default defineSkill({
       },
       timeout_ms: 10_000,
       async run ({ text, format, schema }) {
-        const value = await read(text, format)
+        const [{ compile }, value] = await Promise.all([import('./schema.ts'), read(text, format)])
         const check = await compile(schema)
         const valid = check(value)
         const errors = check.errors ?? []
@@ -112,20 +112,3 @@ export default defineSkill({
     }
   }
 })
-
-async function compile (schema: Record<string, unknown>): Promise<import('ajv').ValidateFunction> {
-  const draft = String(schema['$schema'] ?? '')
-  const options = { allErrors: true, strict: false, logger: false, validateFormats: true } as const
-  const { default: addFormats } = await import('ajv-formats')
-  const ajv = /draft-0[67]/.test(draft)
-    ? new (await import('ajv')).Ajv({ ...options, meta: true })
-    : draft.includes('2019-09')
-      ? new (await import('ajv/dist/2019.js')).Ajv2019(options)
-      : new (await import('ajv/dist/2020.js')).Ajv2020(options)
-  addFormats.default(ajv)
-  try {
-    return ajv.compile(schema)
-  } catch (error) {
-    throw new Error(`the schema can't be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
-  }
-}

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineSkill, type ToolContext } from '../../kernel/skill.ts'
-import { Roots, type Opened } from './roots.ts'
+import { Roots, type Opened } from '../shared/roots.ts'
 import { finder, isBinary, linesOf } from './text.ts'
 import { kindOf, matcher, noteOf, walk, type Omitted } from './walk.ts'
 
@@ -35,7 +35,7 @@ export default defineSkill({
     },
 
     tree: {
-      description: 'Show the folders and files below a folder as a tree, to get an overview of a project',
+      description: 'Show the folders and files below a folder as a tree: the structure of a project at a glance',
       parameters: { path, depth: { type: 'integer', description: 'How many levels deep', default: 3, minimum: 1, maximum: 20 }, hidden, exclude, limit },
       async run ({ path, depth, hidden, exclude, limit }, context) {
         const roots = await Roots.of(context.config)
@@ -56,7 +56,7 @@ export default defineSkill({
     },
 
     stat: {
-      description: 'Tell about a file or folder: kind, size in bytes, times of creation and change, permissions, and its path without symbolic links',
+      description: 'Tell about a file or folder: kind, size in bytes, when it was created and changed, who may read or write it (permissions), and its path without symbolic links',
       parameters: { path: file },
       async run ({ path }, context) {
         return await opened(path, context, async ({ stats, path: real }) => ({
@@ -71,7 +71,7 @@ export default defineSkill({
     },
 
     read: {
-      description: 'Read a text file, whole or a range of its lines',
+      description: 'Read a text file: show the contents of a file, whole or a range of its lines',
       parameters: {
         path: file,
         from: { type: 'integer', description: 'First line, counted from 1', default: 1, minimum: 1 },
@@ -114,7 +114,7 @@ export default defineSkill({
     },
 
     find: {
-      description: 'Find files and folders by name or path with a glob such as *.ts or src/**/*.test.js',
+      description: 'Find files and folders by name or path: where a file is, with a glob such as *.ts or src/**/*.test.js',
       parameters: {
         glob: { type: 'string', description: 'The glob; one without a slash matches a name at any depth, one with a slash the path below `path`', required: true, minLength: 1, maxLength: 1000 },
         path,
@@ -140,7 +140,7 @@ export default defineSkill({
     },
 
     search: {
-      description: 'Search in the text of files (grep): lines that have a text or match a regular expression, as path:line:text',
+      description: 'Search for a word, a text or a regular expression in the contents of files, such as source code (grep): lines that match, as path:line:text',
       parameters: {
         text: { type: 'string', description: 'What to look for', required: true, minLength: 1, maxLength: 10_000 },
         path: { ...path, description: 'The folder, or one file: absolute, beginning with `~/`, or relative to the first allowed folder' },
@@ -159,8 +159,10 @@ export default defineSkill({
         const omitted: Omitted = { unreadable: 0, cut: false }
         const search = { roots, has: await finder(text, pattern, ignore_case), limit, lines: [] as string[], length: 0, larger: 0, signal: context.signal }
         const single = (await lstat(top)).isFile()
-        if (single) await searchFile(top, search)
-        else {
+        if (single) {
+          await (await roots.open(top)).handle.close() // that a file asked for can't be read is told
+          await searchFile(top, search)
+        } else {
           for await (const entry of walk(roots, top, { hidden, exclude }, omitted, context.signal)) {
             if (entry.kind !== 'file' || !matches(entry.relative)) continue
             if (!await searchFile(entry.path, search)) break

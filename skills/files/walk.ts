@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { join } from 'node:path'
 import picomatch from 'picomatch'
-import { codeOf, type Roots } from './roots.ts'
+import { codeOf, type Roots } from '../shared/roots.ts'
 
 /** The most entries that one call looks at, however many match. */
 export const visitedMax = 200_000

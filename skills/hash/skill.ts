@@ -1,8 +1,6 @@
 import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual, type Hash } from 'node:crypto'
-import { open, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import { defineSkill, type ToolContext } from '../../kernel/skill.ts'
+import { Roots } from '../shared/roots.ts'
 
 const algorithms = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-512', 'blake2b512', 'blake2s256'] as const
 type Algorithm = typeof algorithms[number]
@@ -15,7 +13,7 @@ const chunkBytes = 1_048_576
 const progressBytes = 16 * chunkBytes
 
 const text = { type: 'string', description: 'The text; it is hashed as UTF-8', required: true, maxLength: textMax } as const
-const path = { type: 'string', description: 'Path of the file: absolute, beginning with `~/`, or relative to where Skillet runs', minLength: 1, maxLength: 4096 } as const
+const path = { type: 'string', description: 'The file, within the folders that the skill files may look into: absolute, beginning with `~/`, or relative to the first of them (where Skillet runs, unless configured)', minLength: 1, maxLength: 4096 } as const
 const algorithm = { type: 'string', description: 'The hash function. MD5 and SHA-1 detect accidents, not attacks', enum: algorithms, default: 'sha256' } as const
 const encoding = { type: 'string', description: 'How the result is written', enum: encodings, default: 'hex' } as const
 
@@ -35,7 +33,7 @@ export default defineSkill({
     },
 
     verify: {
-      description: 'Check that a text or a file has the expected digest (checksum); fails when it has another',
+      description: 'Verify that a file or text is intact and unchanged: that it has the expected digest (checksum); fails when it has another',
       parameters: {
         text: { ...text, required: false, description: 'The text to check; give either this or `path`' },
         path: { ...path, description: `${path.description}; give either this or \`text\`` },
@@ -56,7 +54,7 @@ export default defineSkill({
     },
 
     hmac: {
-      description: 'Make a keyed hash (HMAC) of a text, such as the signature of a webhook or an API request',
+      description: 'Sign a text with a secret key (HMAC), such as the signature of a webhook or an API request',
       parameters: {
         text,
         key: { type: 'string', description: 'The secret key', required: true, secret: true, minLength: 1, maxLength: 100_000 },
@@ -68,7 +66,7 @@ export default defineSkill({
     },
 
     uuid: {
-      description: 'Make new UUIDs: random ones (version 4), or ones that sort by the time they were made (version 7); one a line',
+      description: 'Generate unique identifiers (UUID, GUID): random ones (version 4), or ones that sort by the time they were made (version 7); one a line',
       parameters: {
         version: { type: 'integer', description: 'Version of the UUIDs', enum: [4, 7], default: 4 },
         count: { type: 'integer', description: 'How many', default: 1, minimum: 1, maximum: 1000 }
@@ -77,7 +75,7 @@ export default defineSkill({
     },
 
     random: {
-      description: 'Make random bytes that nobody can guess, for a key, token or password',
+      description: 'Generate random bytes that nobody can guess: a password, a secret key or a token',
       parameters: {
         bytes: { type: 'integer', description: 'How many bytes', default: 32, minimum: 1, maximum: 65_536 },
         encoding
@@ -98,12 +96,11 @@ function decode (digest: string): Buffer {
 }
 
 /** Reads a file piece by piece; ends between two of them when the execution is cancelled. */
-async function hashFile (path: string, algorithm: Algorithm, { signal, progress }: ToolContext): Promise<Hash> {
-  const whole = path.startsWith('~/') ? join(homedir(), path.slice(2)) : path
-  const stats = await stat(whole)
-  if (!stats.isFile()) throw new Error(`${path} is not a regular file`) // opening a FIFO would wait for a writer
-  const file = await open(whole, 'r')
+async function hashFile (path: string, algorithm: Algorithm, { config, signal, progress }: ToolContext): Promise<Hash> {
+  const roots = await Roots.of(config)
+  const { handle: file, stats } = await roots.open(await roots.real(path))
   try {
+    if (!stats.isFile()) throw new Error(`${path} is not a regular file`)
     const hash = createHash(algorithm)
     const buffer = Buffer.allocUnsafe(chunkBytes)
     let done = 0

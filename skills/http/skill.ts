@@ -19,7 +19,7 @@ const limit_ms = 125_000
 export default defineSkill({
   tools: {
     get: {
-      description: 'Fetch a URL (HTTP GET) and give all of the reply: status, headers, and the body as text or, where it is none, in base64; where it redirected',
+      description: 'Fetch a URL or call an API (HTTP GET) and give all of the reply: status, headers, and the body as text or, where it is none, in base64; where it redirected',
       parameters: {
         url, headers, authorization, redirects, timeout_ms, bytes_max,
         as: { type: 'string', description: 'How the body is given: by what it is, as text, or in base64', enum: ['auto', 'text', 'base64'], default: 'auto' }
@@ -36,7 +36,7 @@ export default defineSkill({
     },
 
     body: {
-      description: 'Download the text of a URL (HTTP GET), the body alone; fails when the status is not one of success',
+      description: 'Download the text behind a URL (HTTP GET), the body alone; fails when the status is not one of success',
       parameters: { url, headers, authorization, redirects, timeout_ms, bytes_max },
       timeout_ms: limit_ms,
       async run (how, context) {
@@ -51,7 +51,7 @@ export default defineSkill({
     },
 
     head: {
-      description: 'Ask for the headers of a URL (HTTP HEAD) without its body: whether it is there, its type, size and time of change, and where it redirects to',
+      description: 'Check a URL without downloading it (HTTP HEAD): whether the link works, where it redirects to, its type, size and time of change, and all headers',
       parameters: { url, headers, authorization, redirects, timeout_ms },
       timeout_ms: limit_ms,
       async run (how, context) {

@@ -8,7 +8,7 @@ const digitsMax = 10_000
 export default defineSkill({
   tools: {
     evaluate: {
-      description: 'Calculate a mathematical expression: arithmetic, percent, powers, roots, logarithms, trigonometry, complex numbers, matrices, units, combinatorics; with variables',
+      description: 'Calculate a mathematical expression: arithmetic, percent, powers, roots, logarithms, trigonometry, complex numbers, matrices, units, combinatorics (how many ways); with variables',
       parameters: {
         expression: { type: 'string', description: 'The expression, such as 2 * sqrt(x) + 5 cm to inch; several lines give the last one\'s value', required: true, minLength: 1, maxLength: 10_000 },
         variables: { type: 'object', description: 'Values of variables: numbers, texts such as "5 cm", or lists of numbers', default: {}, maxProperties: 100, additionalProperties: { anyOf: [{ type: 'number' }, { type: 'string', maxLength: 1000 }, { type: 'array', items: { type: 'number' }, maxItems: 10_000 }] } },
@@ -39,7 +39,7 @@ export default defineSkill({
     },
 
     convert_unit: {
-      description: 'Convert a value from one unit of measurement to another: length, mass, time, temperature, speed, volume, energy, pressure, angle, data size and compound units such as km/h',
+      description: 'Convert a value from one unit of measurement to another: length (miles, km), mass, time, temperature (Celsius, Fahrenheit), speed, volume, energy, pressure, angle, data size (bytes, GiB) and compound units such as km/h',
       parameters: {
         value: { type: 'number', description: 'The value', required: true },
         from: { type: 'string', description: 'Its unit, such as mile, kg, degF, km/h, GiB', required: true, pattern: '^[A-Za-z0-9 ^*/()-]{1,100}$' },
@@ -53,7 +53,7 @@ export default defineSkill({
     },
 
     convert_base: {
-      description: 'Convert an integer of any length between number bases 2 to 36, such as decimal, hexadecimal, octal and binary',
+      description: 'Convert a number between bases 2 to 36, such as decimal, hexadecimal (hex), octal and binary; integers of any length',
       parameters: {
         number: { type: 'string', description: 'The integer in its base, perhaps with a sign and 0x, 0o or 0b', required: true, maxLength: digitsMax, pattern: '^[+-]?[0-9A-Za-z]+$' },
         from: { type: 'integer', description: 'Base of the number; 16, 8 and 2 are known by 0x, 0o and 0b', default: 10, minimum: 2, maximum: 36 },

@@ -6,7 +6,7 @@ import { processes } from './processes.ts'
 export default defineSkill({
   tools: {
     overview: {
-      description: 'Tell about this machine: operating system and version, host name, architecture, processors, memory in bytes, and how long it has been running (uptime)',
+      description: 'Tell about this machine: operating system and version, host name, architecture, processors, memory in bytes, and how long it has been running since its last start (uptime, reboot)',
       parameters: {},
       run: () => ({
         system: type(), release: release(), version: version(), hostname: hostname(), architecture: arch(),
@@ -15,7 +15,7 @@ export default defineSkill({
     },
 
     load: {
-      description: 'Tell how busy the processors (CPU) of this machine are: load averages over 1, 5 and 15 minutes, also per processor',
+      description: 'Tell how busy or slow this machine is: load averages of its processors (CPU) over 1, 5 and 15 minutes, also per processor',
       parameters: {},
       run () {
         const averages = loadavg()
@@ -26,7 +26,7 @@ export default defineSkill({
     },
 
     memory: {
-      description: 'Tell how much memory (RAM) and swap this machine has, uses and has available, in bytes',
+      description: 'Tell how much memory (RAM) and swap this machine has, uses and has free, in bytes',
       parameters: {},
       async run () {
         const text = await readFile('/proc/meminfo', 'utf8').catch(() => undefined)
@@ -42,7 +42,7 @@ export default defineSkill({
     },
 
     disk: {
-      description: 'Tell how much disk space the file system of a path has, uses and has free, in bytes, and its inodes',
+      description: 'Tell how much disk space is free or used on the file system of a path, in bytes, and its inodes',
       parameters: { path: { type: 'string', description: 'A file or folder on it, absolute or relative to where Skillet runs', default: '.', minLength: 1, maxLength: 4096 } },
       timeout_ms: 10_000,
       async run ({ path }) {
@@ -52,7 +52,7 @@ export default defineSkill({
     },
 
     processes: {
-      description: 'List running processes with their memory in bytes, processor time, state and start, the largest first; without their arguments',
+      description: 'List running processes: which programs run, and which use the most memory or processor time, the largest first; without their arguments',
       parameters: {
         sort: { type: 'string', description: 'What to sort by', enum: ['memory', 'cpu_seconds', 'started', 'pid'], default: 'memory' },
         name: { type: 'string', description: 'Only processes whose name has this text; upper and lower case are alike', maxLength: 100 },

@@ -13,7 +13,7 @@ const wordSegments = new Intl.Segmenter('en', { granularity: 'word' })
 export default defineSkill({
   tools: {
     count: {
-      description: 'Count the characters, words, lines and bytes of a text. Characters are what a reader sees as one (grapheme clusters), code points are what Unicode counts, bytes are those of UTF-8',
+      description: 'Tell how long a text is: count its characters, words, lines and bytes. Characters are what a reader sees as one (grapheme clusters), code points are what Unicode counts, bytes are those of UTF-8',
       parameters: { text },
       run: ({ text }) => ({
         characters: countOf(graphemes.segment(text)),
@@ -64,7 +64,7 @@ export default defineSkill({
     },
 
     diff: {
-      description: 'Compare two texts line by line and show the differences as a unified diff; nothing when they are equal',
+      description: 'Compare two texts, such as two versions of one, line by line and show the difference as a unified diff; nothing when they are equal',
       parameters: {
         before: { type: 'string', description: 'The old text', required: true, maxLength: textMax },
         after: { type: 'string', description: 'The new text', required: true, maxLength: textMax },
@@ -76,7 +76,7 @@ export default defineSkill({
     },
 
     slug: {
-      description: 'Make a slug of a text, for a URL or a file name: lower case, without accents and signs, words joined by hyphens',
+      description: 'Make a slug of a title or text, for a URL or a file name: lower case, without accents and signs, words joined by hyphens',
       parameters: {
         text: { type: 'string', description: 'The text', required: true, maxLength: 10_000 },
         length: { type: 'integer', description: 'The most characters of the slug; it is cut between words', default: 80, minimum: 1, maximum: 1000 }

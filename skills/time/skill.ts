@@ -14,7 +14,7 @@ const format = { type: 'string', description: 'How a text of another form is wri
 export default defineSkill({
   tools: {
     now: {
-      description: 'Tell the current date and time in one or several time zones, with weekday, week of the year and Unix time',
+      description: 'Tell the current date and time, today and now, in one or several time zones, with weekday, week of the year and Unix time',
       parameters: { zones: { type: 'array', description: 'Time zones: IANA names such as Asia/Tokyo, UTC, or offsets', items: { type: 'string', minLength: 1, maxLength: 100 }, minItems: 1, maxItems: 50, default: ['UTC'] } },
       run ({ zones }) {
         const now = DateTime.utc()
@@ -23,7 +23,7 @@ export default defineSkill({
     },
 
     parse: {
-      description: 'Parse a date or time from a text and tell its ISO 8601 form, weekday, week and day of the year, Unix time and UTC offset',
+      description: 'Read a date or time from a text or a Unix timestamp and tell its ISO 8601 form, weekday, week and day of the year, Unix time and UTC offset',
       parameters: { time, zone, format },
       run: ({ time, zone, format }) => describe(read(time, zone, format))
     },
@@ -50,7 +50,7 @@ export default defineSkill({
     },
 
     convert: {
-      description: 'Convert a date and time from one time zone to others',
+      description: 'Convert a date and time from one time zone to others, such as that of another city',
       parameters: {
         time,
         from: { ...zone, description: `${zone.description}. One in the time itself comes first` },
@@ -63,7 +63,7 @@ export default defineSkill({
     },
 
     add: {
-      description: 'Add a duration to a date or time, or subtract it: months and days by the calendar, hours and below by the clock',
+      description: 'Add a duration to a date or time, or subtract it: the date some days, weeks or months from now or before; months and days by the calendar, hours and below by the clock',
       parameters: {
         time,
         zone,
@@ -77,7 +77,7 @@ export default defineSkill({
     },
 
     difference: {
-      description: 'Tell how long it is between two dates or times: in years, months, days, hours and so on, and in all as seconds',
+      description: 'Tell how long it is between two dates or times, such as an age or the days until a date: in years, months, days, hours and so on, and in all as seconds',
       parameters: {
         from: { ...time, description: `${time.description}. The earlier one, for a result that is not negative` },
         to: { ...time, description: 'The other time, in the same forms' },

@@ -14,7 +14,7 @@ const limit_ms = 75_000
 export default defineSkill({
   tools: {
     markdown: {
-      description: 'Read a web page as Markdown: its main text with headings, lists, tables, code and links, without navigation and scripts; from a URL or HTML',
+      description: 'Read a web page or article as Markdown: its main text with headings, lists, tables, code and links, without navigation and scripts; from a URL or HTML',
       parameters: {
         ...source,
         main: { type: 'boolean', description: 'Only the main part of the page, without what stands around it', default: true },
@@ -37,7 +37,7 @@ export default defineSkill({
     },
 
     links: {
-      description: 'List the links of a web page: full URL, text and relation, each once; all, internal (same host) or external ones; from a URL or HTML',
+      description: 'List the links on a web page: full URL, text and relation, each once; all, internal (same host) or external ones; from a URL or HTML',
       parameters: {
         ...source,
         which: { type: 'string', description: 'All links, those to the same host, or those to others', enum: ['all', 'internal', 'external'], default: 'all' },
@@ -53,7 +53,7 @@ export default defineSkill({
     },
 
     metadata: {
-      description: 'Extract the metadata of a web page: title, description, language, author, dates, canonical URL, image, feeds, headings, Open Graph and JSON-LD; from a URL or HTML',
+      description: 'Extract the metadata of a web page: title, description, language, author, when it was published, canonical URL, preview image, feeds, headings, Open Graph and JSON-LD; from a URL or HTML',
       parameters: source,
       timeout_ms: limit_ms,
       async run (what, context) {

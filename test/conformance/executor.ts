@@ -221,8 +221,13 @@ function testAborts (t: Test, harness: ExecutorHarness): void {
       t.equal(run.events.filter(event => event === 'ended').length, 1)
     }
     const late = begin(executor, echo)
-    t.not(await late.outcome.then(outcome => outcome.status, () => 'refused'), 'success', 'a closed executor runs nothing')
+    await t.rejects(late.outcome, { code: 'OVERLOADED' }, 'a closed executor runs nothing')
     t.same(late.started, [])
+  })
+  when(t, 'one that is closed before its first run refuses it, too', { echo: calls.echo('never') }, ({ echo }) => async t => {
+    const { executor, close } = await harness.open({})
+    await close()
+    await t.rejects(begin(executor, echo).outcome, { code: 'OVERLOADED' })
   })
 }
 

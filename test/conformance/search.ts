@@ -83,7 +83,7 @@ export async function testSearch (t: Test, open: (t: Test) => Promise<Search>, m
     await search.index(shelf)
     for (const query of [
       ' ', '?!', '🎉🎉', '\u0000\u0007\u001b[2J', '\ud800', 'the of and', '__proto__', 'constructor toString', '.*(a+)+$', '天気予報', 'ปกติ', 'İstanbul ﬁ',
-      'x'.repeat(2000), 'a '.repeat(1000), '-_'.repeat(1000), Array.from({ length: 400 }, (_, i) => `w${i}`).join(' ').slice(0, 2000)
+      'x'.repeat(65_536), 'a '.repeat(32_768), '-_'.repeat(32_768), '\ud83d\ude00'.repeat(32_768), Array.from({ length: 400 }, (_, i) => `w${i}`).join(' ').slice(0, 2000)
     ]) {
       const { results } = await search.search(query, { top_k: 5, ...more }, never)
       t.ok(results.every(({ score }) => score >= 0 && score <= 1), JSON.stringify(query.slice(0, 20)))

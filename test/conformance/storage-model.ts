@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { EXECUTION_STATUSES, type ExecutionPage, type ExecutionQuery, type ExecutionStatus, type Storage, type StoredExecution } from '../../kernel/index.ts'
 import { makeStored } from '../support/executions.ts'
-import type { OpenStorage } from './storage.ts'
+import type { OpenStorage } from './storage-define.ts'
 
 const base_ms = Date.UTC(2040, 0, 1) // never too old
 const names = ['git', 'constructor', '__proto__', 'a', 'ab', '']
@@ -13,6 +13,7 @@ const second = fc.integer({ min: 0, max: 20 })
 type Command =
   | { do: 'save', count: number, skill: string, tool: string, status: ExecutionStatus, at: number, output: string }
   | { do: 'finish', which: number, status: ExecutionStatus }
+  | { do: 'interrupt', every: number }
   | { do: 'commit' }
   | { do: 'list', query: ExecutionQuery }
 
@@ -33,27 +34,42 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     status: fc.constantFrom(...EXECUTION_STATUSES), at: second, output: fc.oneof(fc.string({ unit: 'binary' }), fc.constant('x'.repeat(3_000)))
   }),
   fc.record({ do: fc.constant('finish' as const), which: fc.nat(), status: fc.constantFrom(...finals) }),
+  fc.record({ do: fc.constant('interrupt' as const), every: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ do: fc.constant('commit' as const) }),
   fc.record({ do: fc.constant('list' as const), query })
 )
 
-/** Whatever is saved, ended and asked for in whatever order, a storage answers as an array would. */
+/** Whatever is saved, ended and asked for in whatever order, a storage answers as an array would; also one that prunes nearly all. */
 export function testStorageModel (name: string, open: OpenStorage): void {
-  void t.test(`${name}: it answers as an array would`, async t => {
-    await fc.assert(fc.asyncProperty(fc.array(command, { maxLength: 40 }), async commands => {
-      const opened = await open()
-      try {
-        await follow(opened.service, commands)
-      } finally {
-        await opened.close()
-      }
-    }), { numRuns: 30, seed: 42 }) // the same on each machine; another seed is another set of cases
-    t.pass()
-  })
+  for (const history_executions_max of [1_000_000, 300, 7]) {
+    void t.test(`${name}: it answers as an array would, with ${history_executions_max} executions at most`, async t => {
+      await fc.assert(fc.asyncProperty(fc.array(command, { maxLength: 40 }), async commands => {
+        const opened = await open({ history_executions_max })
+        try {
+          await follow(opened.service, commands, history_executions_max)
+        } finally {
+          await opened.close()
+        }
+      }), { numRuns: 30, seed: 42 }) // the same on each machine; another seed is another set of cases
+      t.pass()
+    })
+  }
 }
 
-async function follow (storage: Storage, commands: readonly Command[]): Promise<void> {
-  const model: StoredExecution[] = []
+/** All that was saved; an item that was pruned is undefined. */
+type Model = (StoredExecution | undefined)[]
+
+/** Past the limit, only what has not ended is kept. */
+function prune (model: Model, max: number): void {
+  for (let index = 0; index < model.length - max; index++) if (model[index]?.owner === null) model[index] = undefined
+}
+
+function present (model: Model): StoredExecution[] {
+  return model.filter(stored => stored !== undefined)
+}
+
+async function follow (storage: Storage, commands: readonly Command[], executions_max: number): Promise<void> {
+  const model: Model = []
   for (const command of commands) {
     switch (command.do) {
       case 'save': {
@@ -74,16 +90,29 @@ async function follow (storage: Storage, commands: readonly Command[]): Promise<
         storage.save(stored)
         break
       }
+      case 'interrupt': {
+        prune(model, executions_max)
+        const found = (await storage.unfinished()).filter(({ id }) => present(model).findIndex(({ execution }) => execution.id === id) % command.every === 0)
+        const ended = await storage.endUnfinished(found, execution => ({ ...execution, status: 'interrupted' }))
+        same(ended, found.map(({ id }) => id))
+        for (const [index, stored] of model.entries()) {
+          if (stored !== undefined && ended.includes(stored.execution.id)) model[index] = { execution: { ...stored.execution, status: 'interrupted' }, owner: null }
+        }
+        break
+      }
       case 'commit':
         await storage.commit()
         break
       case 'list':
-        await walk(storage, model, command.query)
+        prune(model, executions_max)
+        await walk(storage, present(model), command.query)
     }
   }
-  const ids = (all: readonly StoredExecution[]): string[] => all.map(({ execution }) => execution.id).toSorted()
-  same(ids(await storage.unfinished()), ids(model.filter(({ owner }) => owner !== null)))
-  for (const stored of model.slice(-50)) same(await storage.get(stored.execution.id), stored)
+  await storage.commit()
+  prune(model, executions_max)
+  const unfinished = present(model).filter(({ owner }) => owner !== null)
+  same((await storage.unfinished()).map(({ id }) => id).toSorted(), unfinished.map(({ execution }) => execution.id).toSorted())
+  for (const stored of [...unfinished, ...present(model.slice(-50))]) same(await storage.get(stored.execution.id), stored)
 }
 
 /** A page and, by its cursors, the pages after it. */

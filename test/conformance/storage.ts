@@ -1,19 +1,13 @@
 import t from 'tap'
-import { cacheLimits, filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type Owner, type Storage } from '../../kernel/index.ts'
+import { cacheLimits, filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type Owner } from '../../kernel/index.ts'
 import { makeStored } from '../support/executions.ts'
-import type { Opened } from '../support/open-plugin.ts'
+import { firstPage, type Define, type OpenBeside, type OpenStorage } from './storage-define.ts'
+import { testLimits } from './storage-limits.ts'
 import { testStorageModel } from './storage-model.ts'
-
-/** Opens an empty store, with these values in the configuration's section `storage`. */
-export type OpenStorage = (section?: Record<string, unknown>) => Promise<Opened<Storage>>
-
-type Check = Pick<typeof t, 'equal' | 'not' | 'strictSame' | 'rejects' | 'throws' | 'ok' | 'notOk'>
-type Define = (title: string, test: (t: Check, storage: Storage) => Promise<void>, section?: Record<string, unknown>) => void
-
-const firstPage: ExecutionQuery = { limit: 50, offset: 0 }
+import { testTwoWriters, testUnfinished } from './storage-unfinished.ts'
 
 /** What every storage must do. */
-export function testStorage (name: string, open: OpenStorage): void {
+export function testStorage (name: string, open: OpenStorage, openBeside: OpenBeside): void {
   const define: Define = (title, test, section) => {
     void t.test(`${name}: ${title}`, async t => {
       const opened = await open(section)
@@ -25,6 +19,7 @@ export function testStorage (name: string, open: OpenStorage): void {
   testPages(define)
   testFilters(define)
   testUnfinished(define)
+  testTwoWriters(name, open, openBeside)
   testRoles(define)
   testLimits(define)
   testCache(define)
@@ -213,40 +208,6 @@ function testFilters (define: Define): void {
   })
 }
 
-function testUnfinished (define: Define): void {
-  define('unfinished executions are found, until they end', async (t, storage) => {
-    const running = [makeStored({ status: 'queued' }), makeStored({ status: 'running', output: 'x'.repeat(5_000) })]
-    for (const stored of [makeStored(), ...running, makeStored()]) storage.save(stored)
-    const ids = async (): Promise<string[]> => (await storage.unfinished()).map(({ execution }) => execution.id).toSorted()
-    t.strictSame((await storage.unfinished()).toSorted((a, b) => a.execution.id < b.execution.id ? -1 : 1), running)
-    for (const { execution } of running) {
-      storage.save({ execution: { ...execution, status: 'interrupted' }, owner: null })
-      t.notOk((await ids()).includes(execution.id))
-    }
-    t.strictSame(await ids(), [])
-  })
-
-  define('a request to cancel is kept until the execution ends', async (t, storage) => {
-    const stored = makeStored({ status: 'running' })
-    const ended = makeStored()
-    const { id } = stored.execution
-    storage.save(stored)
-    storage.save(ended)
-    t.strictSame(storage.cancelRequests(), [])
-    await storage.requestCancel(id)
-    await storage.requestCancel(id)
-    await storage.requestCancel(ended.execution.id)
-    for (const stranger of ['nobody', '', '\0', '__proto__', 'x'.repeat(5_000)]) await storage.requestCancel(stranger)
-    t.strictSame(storage.cancelRequests(), [id])
-    storage.save({ execution: { ...stored.execution, output: 'more' }, owner: stored.owner })
-    await storage.commit()
-    t.strictSame(storage.cancelRequests(), [id])
-    storage.save({ execution: { ...stored.execution, status: 'cancelled' }, owner: null })
-    await storage.commit()
-    t.strictSame(storage.cancelRequests(), [])
-  })
-}
-
 function testRoles (define: Define): void {
   define('a role has one holder, and a dead one loses it', async (t, storage) => {
     const owners = Array.from({ length: 20 }, (_, pid): Owner => ({ pid, started: 'then' }))
@@ -267,44 +228,6 @@ function testRoles (define: Define): void {
     t.equal(await storage.holder('serve'), undefined)
     t.equal(await storage.claim('serve', { owner: holder, note: '' }, alive), undefined)
     await t.rejects(storage.claim('serve', { owner: other, note: '' }, () => { throw new Error('no /proc') }), { message: 'no /proc' })
-  })
-}
-
-function testLimits (define: Define): void {
-  define('the oldest are pruned, up to one that has not ended', async (t, storage) => {
-    const stored = Array.from({ length: 30 }, (_, i) => makeStored({ status: i === 15 ? 'running' : 'success', output: 'x'.repeat(i % 2 * 4_000) }))
-    const ids = stored.map(({ execution }) => execution.id)
-    for (const each of stored) {
-      storage.save(each)
-      await storage.commit()
-    }
-    const page = await storage.list(firstPage)
-    t.strictSame(page.executions.map(({ id }) => id), ids.slice(15).toReversed(), 'the running one stops it')
-    t.equal(page.total, 15)
-    for (const id of ids.slice(0, 15)) t.equal(await storage.get(id), undefined)
-    const running = stored[15] ?? makeStored()
-    storage.save({ execution: { ...running.execution, status: 'success' }, owner: null })
-    await storage.commit()
-    t.strictSame((await storage.list({ ...firstPage, status: 'success' })).executions.map(({ id }) => id), ids.slice(20).toReversed())
-    t.equal((await storage.list(firstPage)).total, 10)
-    const { next_cursor: cursor = '' } = await storage.list({ limit: 5, offset: 0 })
-    for (let i = 0; i < 12; i++) storage.save(makeStored())
-    t.strictSame(await storage.list({ limit: 5, offset: 0, cursor }), { executions: [], total: 10 }, 'a cursor to what was pruned leads to nothing')
-  }, { history_executions_max: 10 })
-
-  define('what has waited too long for a commit is refused, but never the end of what was accepted', async (t, storage) => {
-    const { execution, owner } = makeStored({ status: 'running' })
-    storage.save({ execution, owner })
-    await storage.commit()
-    storage.admit()
-    const waiting = Array.from({ length: 50_000 }, () => makeStored())
-    for (const stored of waiting) storage.save(stored)
-    t.throws(() => { storage.admit() }, { code: 'OVERLOADED' })
-    storage.save({ execution: { ...execution, status: 'success' }, owner: null })
-    storage.save(waiting[49_999] ?? makeStored())
-    await storage.commit()
-    storage.save(makeStored())
-    t.equal((await storage.list(firstPage)).total, 50_002)
   })
 }
 

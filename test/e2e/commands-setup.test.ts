@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -37,6 +37,10 @@ t.test('doctor says that all is well, or what is not, with its place', async t =
   const nowhere = await skillet(home, ['doctor', '--data-dir', join(file, 'data'), '--port', '0'])
   t.match(nowhere, { status: 1, stdout: /problem +start .*ENOTDIR/ }, 'the history can\'t be kept')
   t.match(nowhere.stdout, /skill broken/, 'the skills are looked at all the same')
+  const link = join(home.folder, 'a-link')
+  await symlink(home.data_dir, link)
+  const linked = await skillet(home, ['doctor', '--data-dir', link, '--port', '0'])
+  t.match(linked, { status: 1, stdout: /problem +start +the data directory .*a-link is a symbolic link; name the directory it leads to with --data-dir/ })
   await rm(join(home.skills, 'broken'), { recursive: true })
 })
 
@@ -93,7 +97,7 @@ t.test('init writes a skill that runs, and a test that passes and can fail', asy
   const made = await json('init', 'count', '--native', '--directory', join(home.folder, 'my skills')) as { folder: string, run: string, test: string }
   const shell = (line: string): Promise<{ stdout: string }> => run('bash', ['-c', line], { env: home.env, cwd: home.folder })
   t.match(await shell(made.run), { stdout: /^ *\d+ / })
-  t.match(await shell(made.test), { stdout: /# pass 2\n# fail 0/ })
+  t.match(await shell(made.test), { stdout: /[#ℹ] pass 2\n[#ℹ] fail 0/ })
   const manifest = join(made.folder, 'skill.toml')
   await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"-l"', '"-c"'))
   await t.rejects(shell(made.test), { code: 1 }, 'it tests the skill')

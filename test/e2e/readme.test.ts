@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { plotsOf, tableOf, type Results } from '../../bench/lib/results.ts'
@@ -9,11 +10,37 @@ import { settingsTable } from '../../plugins/cli/config-text.ts'
 import { addToPath, makeHome, request, startServer } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
-const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+/** The checkout. */
+const root = new URL('../../../', import.meta.url)
+const readme = readFileSync(new URL('README.md', root), 'utf8')
 const shell = promisify(execFile)
 
 t.test('the two commands stand at the top', async t => {
   t.match(readme, /^# Skillet\n\n```sh\nnpm start .*\nnpm test .*\n```/)
+})
+
+t.test('the command that makes `skillet` a command does, from this folder, and connects clients by paths that hold anywhere', async t => {
+  const home = await makeHome()
+  t.teardown(home.remove)
+  const [, install = ''] = /<!-- install -->\n```sh\n([\s\S]*?)```/.exec(readme) ?? []
+  const before = readFileSync(new URL('package-lock.json', root), 'utf8')
+  const env: NodeJS.ProcessEnv = { ...home.env, npm_config_prefix: join(home.folder, 'global') }
+  await shell('bash', ['-c', install], { env, cwd: fileURLToPath(root) })
+  t.equal(readFileSync(new URL('package-lock.json', root), 'utf8'), before, 'nothing else changes')
+  const elsewhere = { env: { ...env, PATH: `${join(home.folder, 'global', 'bin')}:${env['PATH']}` }, cwd: home.folder }
+  t.equal((await shell('bash', ['-c', 'skillet --version'], elsewhere)).stdout, `${(JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string }).version}\n`)
+  const { stdout } = await shell('bash', ['-c', 'skillet connect cursor --print --json'], elsewhere)
+  const { mcpServers: { skillet: { command, args } } } = JSON.parse(stdout) as { mcpServers: { skillet: { command: string, args: string[] } } }
+  const { stdout: version } = await shell(command, [args[0] ?? '', '--version'], { env: { PATH: '/nowhere' }, cwd: '/' })
+  t.match(version, /^\d+\.\d+\.\d+\n$/)
+})
+
+t.test('nobody is told to call it by npx, which asks the registry for a package of that name wherever there is none', async t => {
+  const below = (folder: string): string[] => readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file))
+  const files = [...readdirSync(root), ...['kernel', 'plugins', 'skills', 'docs', 'scripts', 'bench'].flatMap(below)].filter(file => !file.includes('node_modules') && /\.(md|ts|mjs|cjs|js|json|toml)$/.test(file))
+  t.ok(files.length > 200)
+  const named = files.filter(file => (file.endsWith('.md') ? /\bnpx\b/ : /\bnpx skillet\b/).test(readFileSync(new URL(file, root), 'utf8')))
+  t.same(named, [])
 })
 
 t.test('every example of the API works as it stands, and answers in the shape that is shown', async t => {
@@ -44,7 +71,7 @@ t.test('the first skill runs as it is told, and is in a running server without a
     await server.kill()
     await home.remove()
   })
-  const [made = '', called = ''] = [...readme.matchAll(/<!-- first -->\n```sh\n([\s\S]*?)```/g)].map(([, command = '']) => command.replaceAll('npx skillet', 'skillet').replaceAll('http://127.0.0.1:3000', server.url))
+  const [made = '', called = ''] = [...readme.matchAll(/<!-- first -->\n```sh\n([\s\S]*?)```/g)].map(([, command = '']) => command.replaceAll('http://127.0.0.1:3000', server.url))
   const run = async (command: string): Promise<string> => (await shell('bash', ['-c', command], { env: home.env, cwd: home.folder })).stdout
   t.equal(await run(made), 'Hello, world!\nHello, world!\n')
   await until(async () => (await request(server.url, '/api/skills/greet')).status === 200)

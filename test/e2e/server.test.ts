@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { hostname, networkInterfaces } from 'node:os'
@@ -6,6 +7,7 @@ import t from 'tap'
 import { writeSkills } from '../support/e2e-skills.ts'
 import { execute, makeHome, node, request, skillet, startServer } from '../support/program.ts'
 import { until } from '../support/until.ts'
+import { glibcOf, hasUws } from '../support/uws.ts'
 
 const home = await makeHome()
 await writeSkills(home.skills)
@@ -62,8 +64,9 @@ t.test('every endpoint answers', async t => {
 t.test('uWebSockets.js serves where it has a binary for this Node, and node:http elsewhere', async t => {
   const server = await startServer(home)
   t.teardown(server.kill)
-  const major = Number(/^v(\d+)/.exec((await import('node:child_process')).execFileSync(node, ['--version'], { encoding: 'utf8' }))?.[1])
-  t.match(server.stderr(), major <= 22 ? /listening at .*\(uWebSockets\.js\)/ : /listening at .*\(node:http\)/)
+  const report = JSON.parse(execFileSync(node, ['-p', 'JSON.stringify(process.report.getReport())'], { encoding: 'utf8' })) as { header: { nodejsVersion: string } }
+  const uws = hasUws(report.header.nodejsVersion.slice(1), glibcOf(report))
+  t.match(server.stderr(), uws ? /listening at .*\(uWebSockets\.js\)/ : /listening at .*\(node:http\)/)
 })
 
 t.test('a server that is told to stop lets its executions finish, and answers them', async t => {

@@ -191,3 +191,20 @@ t.test('arguments are no longer than the system takes, in bytes', async t => {
   // The system counts the pointers to arguments, too.
   refuses(t, ['x', '{{...list}}'], parameters, { list: Array.from({ length: 350_000 }, () => '') }, 'list', /in all/)
 })
+
+t.test('a placeholder takes every name that it can hold, and says so of the others', async t => {
+  for (const name of ['_type', '$filter', '@id', 'x.y', 'a b', 'constructor', 'toString', 'a=b', '1', 'é', 'a:b']) {
+    const template = parseCommand({ command: ['echo', '--x={{' + name + '}}'] }, [{ name, type: 'string', description: name, required: true }])
+    t.same(expandCommand(template, { [name]: 'v' }).args, ['--x=v'], name)
+  }
+  const group = parseCommand({ command: ['echo', ['--x={{constructor}}']] }, [{ name: 'constructor', type: 'string', description: 'x', required: false }])
+  t.same(expandCommand(group, {}).args, [], 'nothing is inherited')
+  for (const name of ['a}b', '{a}', '?a', '...a', '']) {
+    const parameter = { name, type: 'string', description: 'x', required: true } as const
+    t.same(expandCommand(parseCommand({ command: ['echo', 'x'] }, [parameter]), { [name]: 'v' }).args, ['x'], 'one that is used nowhere')
+    t.throws(() => parseCommand({ command: ['echo', `--x={{${name}}}`] }, [parameter]), { message: /can't stand in a placeholder/ }, name)
+    t.throws(() => parseCommand({ command: ['echo'], stdin: `{{${name}}}` }, [parameter]), { message: /can't stand in a placeholder/ }, name)
+  }
+  const flag = { name: 'a', type: 'boolean', description: 'x', required: true } as const
+  t.same(expandCommand(parseCommand({ command: ['echo', ['{{?a}}', '-a']] }, [flag, { name: '?a', type: 'string', description: 'x', required: false }]), { a: true }).args, ['-a'])
+})

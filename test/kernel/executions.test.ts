@@ -91,7 +91,7 @@ t.test('a request that is refused makes no execution', async t => {
   await refused({ ...base, parameters: {} }, { code: 'INVALID_PARAMETERS', message: 'parameters must have the field "text"' })
   await refused({ ...base, parameters: { text: 5 } }, { code: 'INVALID_PARAMETERS', message: 'parameters/text must be string' })
   await refused({ ...base, parameters: { text: 'x', txet: 'y' } }, { code: 'INVALID_PARAMETERS', message: /unknown field "txet"; did you mean "text"/ })
-  await refused({ skill_name: 'subject', tool_name: 'echo' }, { code: 'INVALID_PARAMETERS', message: /"parameters"/ })
+  await refused({ skill_name: 'subject', tool_name: 'echo' }, { code: 'INVALID_PARAMETERS', message: 'parameters must have the field "text"' })
   await refused({ ...base, tool_name: 'defaults', parameters: { count: 0 } }, { code: 'INVALID_PARAMETERS', message: 'parameters/count must be >= 1' })
   await refused({ ...base, extra: 1 }, { code: 'INVALID_PARAMETERS', message: /unknown field "extra"/ })
   await refused({ ...base, timeout_ms: 40_001 }, { code: 'INVALID_PARAMETERS', message: /timeout_ms must be <= 40000/ })
@@ -184,6 +184,65 @@ t.test('what a dead process left is interrupted, what a living one runs is not, 
   storage?.save({ execution: { ...unfinished('elsewhere'), status: 'cancelled' }, owner: null })
   t.match(await cancelling, { id: 'elsewhere', status: 'cancelled' })
   await until(() => storage?.cancelRequests().length === 0)
+})
+
+/** A memory store that holds a run of a dead process, and in which that process still commits a success right after it was found. */
+async function startRacing (found: 'unfinished' | 'get'): Promise<{ kernel: Kernel, storage: Storage, close: () => Promise<void> }> {
+  const dead = { ...thisProcess(), started: 'long ago' }
+  let armed = found === 'unfinished'
+  let storage: Storage | undefined
+  const racing = {
+    ...storageMemory,
+    async setup (...args: Parameters<typeof storageMemory.setup>) {
+      const memory = storage = await storageMemory.setup(...args)
+      if (found === 'unfinished') memory.save({ execution: unfinished('raced'), owner: dead })
+      const ending = async <T>(answer: T): Promise<T> => {
+        if (armed) memory.save({ execution: { ...unfinished('raced'), status: 'success' }, owner: null })
+        armed = false
+        await memory.commit()
+        return answer
+      }
+      return overriding(memory, {
+        unfinished: async () => ending(await memory.unfinished()),
+        get: async id => ending(await memory.get(id))
+      })
+    }
+  }
+  const { kernel, close } = await startKernel({ tools, storage: racing })
+  if (storage === undefined) throw new Error('no storage')
+  if (found === 'get') {
+    storage.save({ execution: unfinished('raced'), owner: dead })
+    armed = true
+  }
+  return { kernel, storage, close }
+}
+
+t.test('a success that another process commits meanwhile stays a success, whoever wants to close its record', async t => {
+  const recovering = await startRacing('unfinished')
+  t.teardown(recovering.close)
+  t.match(await recovering.storage.get('raced'), { execution: { status: 'success' }, owner: null })
+  const cancelling = await startRacing('get')
+  t.teardown(cancelling.close)
+  await t.rejects(cancelling.kernel.gateway.invoke(cancelExecution, { id: 'raced' }, call()), { code: 'CONFLICT', details: { status: 'success' } })
+  t.match(await cancelling.storage.get('raced'), { execution: { status: 'success' }, owner: null })
+})
+
+t.test('a history that can not be written keeps no kernel from starting, and is recovered later', async t => {
+  const dead = { ...thisProcess(), started: 'long ago' }
+  let storage: Storage | undefined
+  let full = true
+  const filled = {
+    ...storageMemory,
+    async setup (...args: Parameters<typeof storageMemory.setup>) {
+      const memory = storage = await storageMemory.setup(...args)
+      memory.save({ execution: unfinished('left'), owner: dead })
+      return overriding(memory, { endUnfinished: (...args) => full ? Promise.reject(new Error('the disk is full')) : memory.endUnfinished(...args) })
+    }
+  }
+  const { close } = await startKernel({ tools, storage: filled })
+  t.teardown(close)
+  full = false
+  await until(async () => (await storage?.get('left'))?.execution.status === 'interrupted')
 })
 
 t.test('a request to cancel from another process ends a run of this one', async t => {

@@ -9,18 +9,24 @@ const door = definePlugin({ name: 'door', slot: 'transport', setup: () => ({}) }
 
 const named = (name: string, description = name): SkillDefinition => skillOf('inline', { name: 'go' }, { name, description }).skill
 
-/** A source under the test's hand. */
-function source (): { plugin: AnyPlugin, give (loaded: LoadedSkills | Error): void, watched: () => boolean } {
-  let present: LoadedSkills | Error = { skills: [], quarantined: [] }
+type Given = LoadedSkills | Error | Promise<LoadedSkills>
+
+const fail = (): never => { throw new Error('there is no tool') }
+
+/** A source under the test's hand: `give` tells the kernel, `set` does not. */
+function source (name = 'source'): { plugin: AnyPlugin, give (loaded: Given): void, set (loaded: Given): void, watched: () => boolean, loads: () => number } {
+  let present: Given = { skills: [], quarantined: [] }
   let tell: (() => void) | undefined
+  let loads = 0
   return {
     plugin: definePlugin({
-      name: 'source',
+      name,
       slot: 'skills',
       setup: () => ({
-        async load () {
+        async load (signal) {
+          loads++
           if (present instanceof Error) throw present
-          return present
+          return await Promise.race([present, new Promise<never>((_, reject) => { signal.addEventListener('abort', () => { reject(new Error('aborted')) }, { once: true }) })])
         },
         watch (changed) {
           tell = changed
@@ -32,7 +38,9 @@ function source (): { plugin: AnyPlugin, give (loaded: LoadedSkills | Error): vo
       present = loaded
       tell?.()
     },
-    watched: () => tell !== undefined
+    set (loaded) { present = loaded },
+    watched: () => tell !== undefined,
+    loads: () => loads
   }
 }
 
@@ -73,6 +81,61 @@ t.test('changes of a source reach lists, calls, searches and the bus, by name; w
   t.match(await running, { status: 'success', output: 'done' })
   await close()
   t.notOk(hand.watched(), 'it is not watched any more')
+})
+
+t.test('a source that fails keeps no change of another, and is asked again by itself', async t => {
+  const [failing, hanging, well] = [source('failing'), source('hanging'), source('well')]
+  const { kernel, close } = await startKernel({ plugins: [failing.plugin, hanging.plugin, well.plugin, door] })
+  t.teardown(close)
+  const names = async (): Promise<string> => (await kernel.gateway.invoke(listSkills, {}, call)).skills.map(({ name }) => name).join()
+  failing.give(new Error('the disk is gone'))
+  hanging.give(new Promise(() => {}))
+  well.give({ skills: [named('well')], quarantined: [] })
+  await until(async () => await names() === 'subject,well')
+  t.equal(failing.loads(), 2, 'it was asked once before, and once now')
+  failing.set({ skills: [named('back')], quarantined: [] })
+  await until(async () => await names() === 'back,subject,well')
+  t.pass('nothing told of its recovery')
+})
+
+t.test('skills that a source gives digests of are compared by them alone, all others in turns of the event loop', async t => {
+  const hand = source()
+  const { kernel, close } = await startKernel({ plugins: [hand.plugin, door] })
+  t.teardown(close)
+  const heard: Events['skills'][] = []
+  kernel.gateway.bus.on('skills', event => { heard.push(event) })
+  let compared = 0
+  const tools = (): SkillDefinition['tools'] => [{ ...named('tool').tools[0] ?? fail(), get description () { compared++; return 'a tool' } }]
+  const digested = (digest: string): SkillDefinition => ({ ...named('digested'), digest, tools: tools() })
+  hand.give({ skills: [digested('1')], quarantined: [] })
+  await until(() => heard.length === 1)
+  compared = 0
+  hand.give({ skills: [digested('1')], quarantined: [{ name: 'x', path: '/x', error: 'broken' }] })
+  await until(() => heard.length === 2)
+  hand.give({ skills: [digested('2')], quarantined: [] })
+  await until(() => heard.length === 3)
+  t.same(heard.map(({ changed }) => changed), [[], [], ['digested']])
+  t.equal(compared, 0, 'nobody looked into its tools')
+
+  const large = (description: string): SkillDefinition[] => Array.from({ length: 60 }, (_, i) => {
+    const [tool = fail()] = named('tool').tools
+    return { ...named(`large-${i}`), tools: Array.from({ length: 1_000 }, (_, n) => ({ ...tool, name: `tool-${n}`, input_schema: { type: 'object', properties: { a: { type: 'string' }, b: { enum: [1, 2, 3] } } }, description })) }
+  })
+  hand.give({ skills: large('as it was'), quarantined: [] })
+  await until(() => heard.length === 4)
+  const same = large('as it was')
+  let turns = 0
+  let watching = true
+  const turn = (): void => {
+    turns++
+    if (watching) setImmediate(turn)
+  }
+  hand.give({ skills: same, quarantined: [{ name: 'x', path: '/x', error: 'broken' }] })
+  turn()
+  await new Promise<void>(resolve => { kernel.gateway.bus.on('skills', () => { resolve() }) })
+  watching = false
+  t.same(heard.at(-1)?.changed, [])
+  t.ok(turns > 5, `the event loop turned ${turns} times`)
 })
 
 t.test('a search that is slow to index, or fails to, holds up no change', async t => {

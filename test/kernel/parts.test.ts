@@ -38,6 +38,8 @@ t.test('text becomes a value of its schema, or stays for validation to refuse', 
 
 t.test('the nearest name is offered only when it is near', async t => {
   t.equal(didYouMean('prot', ['port', 'host']), '; did you mean "port"?')
+  t.equal(didYouMean('args', ['arguments', 'timeout']), '; did you mean "arguments"?', 'one that is shortened')
+  t.equal(didYouMean('args', ['arguments', 'arrangements']), '', 'and not one of two')
   t.equal(didYouMean('entirely-else', ['port', 'host']), '')
   t.equal(didYouMean('x', []), '')
 })

@@ -59,7 +59,7 @@ t.test('a piece of a secret at a cut is taken out, wherever the cut falls', asyn
   const text = `the output is ${secret} and more`
   for (let max = 14; max < Buffer.byteLength(text); max++) {
     const { output, output_truncated } = outputOf(text, max)
-    const redacted = it.output(output, output_truncated)
+    const redacted = await it.output(output, output_truncated)
     const left = redacted.slice(14).replace(/\n\[output truncated: .*$/, '').replaceAll(secretMark, '')
     if (secret.startsWith(left) && left.length >= secretLengthMin) t.fail(`cut at ${max}, ${left} is left`)
     t.match(redacted, /\[output truncated: \d+ of \d+ bytes kept\]$/)
@@ -68,7 +68,7 @@ t.test('a piece of a secret at a cut is taken out, wherever the cut falls', asyn
     const quoted = it.text(`${text.slice(0, max)}…`)
     if (quoted.includes(secret.slice(0, secretLengthMin))) t.fail(`quoted up to ${max}, ${quoted} is left`)
   }
-  t.equal(it.output(`ends like ${secret.slice(0, 6)}`, false), `ends like ${secret.slice(0, 6)}`, 'where nothing was cut, nothing is lost')
+  t.equal(await it.output(`ends like ${secret.slice(0, 6)}`, false), `ends like ${secret.slice(0, 6)}`, 'where nothing was cut, nothing is lost')
   const piece = secret.slice(5)
   t.notMatch(it.failure(`tool exited with code 1: ${piece} failed`, { stderr: `${piece} failed`, exit_code: 1 }), { message: piece }, 'what a message quotes of the piece')
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { Scope } from '../../kernel/scope.ts'
+import { until } from '../support/until.ts'
 
 t.test('disposers run last in, first out, each to its end, once', async t => {
   const scope = new Scope()
@@ -26,6 +27,28 @@ t.test('one that fails does not keep the others from running', async t => {
   t.type(error, AggregateError)
   t.same((error as AggregateError).errors.map((inner: Error) => inner.message), ['async', 'sync'])
   t.same(seen, [4, 1])
+})
+
+t.test('a disposer that is registered late and fails is reported, and ends nothing', async t => {
+  const unhandled: unknown[] = []
+  const hear = (error: unknown): void => { unhandled.push(error) }
+  process.on('unhandledRejection', hear)
+  t.teardown(() => { process.off('unhandledRejection', hear) })
+  const reported: unknown[] = []
+  const scope = new Scope(error => { reported.push(error) })
+  scope.defer(() => { throw new Error('in time') })
+  const messagesOf = (error: unknown): string[] => (error as AggregateError).errors.map((inner: Error) => inner.message)
+  t.same(messagesOf(await scope.close().catch((error: unknown) => error)), ['in time'])
+  const undone: string[] = []
+  scope.defer(() => { throw new Error('late') })
+  scope.defer(async () => { throw new Error('later') })
+  scope.defer(() => { undone.push('last') })
+  // Node reports a rejection that nobody handles when the microtasks of its turn are done.
+  await until(() => undone.length === 1)
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(unhandled, [], 'no rejection is left unhandled')
+  t.same(reported.map(error => (error as Error).message), ['late', 'later'], 'each failure is reported')
+  t.same(messagesOf(await scope.close().catch((error: unknown) => error)), ['in time', 'late', 'later'], 'and whoever closes again learns of all')
 })
 
 t.test('what is acquired after the close is undone at once', async t => {

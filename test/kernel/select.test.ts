@@ -1,7 +1,15 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
-import { select, type Selection } from '../../kernel/select.ts'
-import { below } from '../support/processes.ts'
+import { execute, type JsonObject } from '../../kernel/index.ts'
+import { Selections, type Selecting, type Selection } from '../../kernel/select.ts'
+import { below, runs } from '../support/processes.ts'
+import { startKernel } from '../support/kernel.ts'
 import { until } from '../support/until.ts'
+
+const selections = new Selections()
+t.teardown(() => selections.close())
+const select = (asked: Selecting, time_ms?: number): Promise<Selection> => selections.select(asked, time_ms)
 
 const piped = (step: string, count: number): string => Array.from({ length: count }, () => step).join('|')
 
@@ -22,9 +30,12 @@ const greedy: Record<string, [text: string, jmespath: string]> = {
 
 const failed = (selection: Selection): string => 'failure' in selection ? selection.failure : ''
 
+/** On a busy machine some need longer for their memory than a selection has. */
+const patience_ms = 120_000
+
 t.test('greedy expressions are ended, and harm nobody', async t => {
   for (const [name, [text, jmespath]] of Object.entries(greedy)) {
-    const [selection, other] = await Promise.all([select({ text, jmespath }), select({ text: '{"a":[1,2]}', jmespath: 'a[1]' })])
+    const [selection, other] = await Promise.all([select({ text, jmespath }, patience_ms), select({ text: '{"a":[1,2]}', jmespath: 'a[1]' }, patience_ms)])
     t.match(failed(selection), /^(nothing was selected: it (took more than 256 MiB of memory|is longer than)|jmespath was not applied: )/, name)
     t.same(other, { text: '2' }, 'one beside it is answered')
   }
@@ -52,4 +63,50 @@ t.test('processes are kept, are few, and a quiet one keeps nobody', async t => {
   process.kill(kept, 'SIGKILL')
   await until(() => !processes().includes(kept))
   t.same(await ask(), { text: 'two' }, 'one that died is replaced')
+})
+
+t.test('a message that is not as it should be ends its process, and fails that selection alone', async t => {
+  const answer = { selection: { text: 'two' }, spent: false }
+  const messages: Record<string, string> = {
+    'no JSON': 'garbage', 'half of JSON': '{"selection":', null: 'null', 'nothing of it': '{}', 'another kind': JSON.stringify({ ...answer, selection: { texts: 'a' } }),
+    'no text': JSON.stringify({ ...answer, selection: { text: 5 } }), 'two kinds': JSON.stringify({ ...answer, selection: { text: 'a', failure: 'b' } }),
+    'no word on its memory': JSON.stringify({ selection: answer.selection }), 'too long': JSON.stringify({ ...answer, selection: { text: 'x'.repeat(3_000_000) } }),
+    'two at once': `${JSON.stringify(answer)}\n${JSON.stringify(answer)}`, 'without end': 'x'.repeat(20_000_000)
+  }
+  const program = join(t.testdir(), 'says.mjs')
+  for (const [name, message] of Object.entries(messages)) {
+    // The first process says that, whatever it is asked; those after it are as they should be.
+    await writeFile(program, `import { Socket } from 'node:net'
+import { existsSync, writeFileSync } from 'node:fs'
+const channel = new Socket({ fd: 3 })
+const again = existsSync(${JSON.stringify(`${program}.${name}`)})
+writeFileSync(${JSON.stringify(`${program}.${name}`)}, '')
+channel.on('data', () => channel.write((again ? ${JSON.stringify(JSON.stringify(answer))} : ${JSON.stringify(message)}) + '\\n')).on('end', () => process.exit()).on('error', () => {})`)
+    const selections = new Selections(program)
+    const before = below(process.pid)
+    t.equal(failed(await selections.select({ text: 'a', grep: 'a' })), 'nothing was selected: its process said something that is not understood', name)
+    t.same(await selections.select({ text: 'a', grep: 'a' }), { text: 'two' }, 'the next one has another process')
+    await until(() => below(process.pid).filter(pid => !before.includes(pid)).length === 1)
+    await selections.close()
+  }
+})
+
+t.test('no process is left when the kernel has stopped, nor one that still selects', async t => {
+  const before = below(process.pid)
+  const own = (): number[] => below(process.pid).filter(pid => !before.includes(pid))
+  const { kernel, close } = await startKernel({ tools: { numbers: { run: () => JSON.stringify(Array.from({ length: 150_000 }, (_, i) => i)) } } })
+  t.teardown(close)
+  const { agent } = execute
+  if (agent === undefined) throw new Error('execute is a tool of agents')
+  const ask = (more: JsonObject): Promise<JsonObject> => kernel.gateway.invoke(agent, { skill_name: 'subject', tool_name: 'numbers', ...more }, { transport: 'mcp', signal: new AbortController().signal })
+  await ask({ grep: '7' })
+  const kept = own()
+  t.equal(kept.length, 1)
+  const waiting = ask({ jmespath: 'length([?contains($, to_string(@))])' })
+  await ask({ grep: '7' }) // the one that is kept is busy by now, or this one is asked second
+  const processes = own()
+  await kernel.stop()
+  t.same(await Promise.all(processes.map(runs)), processes.map(() => false))
+  t.match(await waiting, { note: 'nothing was selected: the server is stopping' })
+  t.match(await selections.select({ text: 'a', grep: 'a' }), { text: 'a' }, 'those of others go on')
 })

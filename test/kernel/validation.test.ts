@@ -17,6 +17,7 @@ t.test('a message says what is wrong and where', async t => {
   t.equal(check({}), 'parameters must have the field "name"')
   t.equal(check({ name: 'x', kind: 'c' }), 'parameters/kind must be one of "a", "b"')
   t.equal(check({ name: 'x', cuont: 1 }), 'parameters has an unknown field "cuont"; did you mean "count"?')
+  t.equal(check({ nmae: 'x' }), 'parameters has an unknown field "nmae"; did you mean "name"?', 'what is missing is there, by another name')
   t.equal(check({ name: 'x', list: [{}, { deep: 1 }] }), 'parameters/list/1/deep must be boolean')
   t.equal(check({ name: 'x', ['y'.repeat(1000)]: 1 }), `parameters has an unknown field "${'y'.repeat(64)}…"`)
   t.equal(check([]), 'parameters must be object')
@@ -73,4 +74,20 @@ t.test('an integer that a double can not hold is refused, wherever it stands', a
   t.equal(check({ n: 1.5 }), 'parameters/n must be integer')
   t.equal(check({ f: 1e300, list: [null] }), undefined, 'a number may be as large as it likes')
   t.equal(check({ f: Infinity }), 'parameters/f must be number')
+})
+
+t.test('names that each object inherits are names like any other', async t => {
+  const check = compileCheck({
+    type: 'object', additionalProperties: false, required: ['toString'],
+    properties: {
+      constructor: { type: 'string', default: 'filled' }, toString: { type: 'integer' }, hasOwnProperty: { type: 'string' },
+      inner: { type: 'object', default: {}, properties: { valueOf: { default: 1 } } }
+    }
+  }, 'parameters')
+  const value = JSON.parse('{"toString": 1, "inner": {}}') as object
+  t.equal(check(value), undefined)
+  t.equal(JSON.stringify(value), '{"toString":1,"inner":{"valueOf":1},"constructor":"filled"}')
+  t.match(check({}), /must have the field "toString"/)
+  t.match(check({ toString: 'x' }), /parameters\/toString must be integer/)
+  t.match(check({ toString: 1, valueOf: 1 }), /unknown field "valueOf"/)
 })

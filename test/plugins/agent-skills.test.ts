@@ -101,6 +101,7 @@ t.test('a folder that keeps the format\'s rules is a skill, with its scripts as 
     ['check.sh', 'Run scripts/check.sh: Check something.'],
     ['count', 'Run scripts/count.mjs'],
     ['direct', 'Run scripts/direct'],
+    ['lib_inner', 'Run scripts/lib/inner.py'],
     ['list.js', 'Run scripts/list.js: Lists things.'],
     ['plain', 'Run scripts/plain'],
     ['show_args', 'Run scripts/show args.py: Show what it is given.'],

@@ -3,25 +3,41 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { definePlugin, execute, listExecutions, type ExecutionSummary } from '../../kernel/index.ts'
 import type { BuiltinPlugins } from '../../plugins/cli/boot.ts'
+import { isWithin } from '../../plugins/cli/commands/doctor.ts'
 import searchCommand from '../../plugins/cli/commands/search.ts'
 import { follow } from '../../plugins/cli/follow.ts'
-import { align, duration, plain } from '../../plugins/cli/layout.ts'
+import { align, duration, paragraph, plain } from '../../plugins/cli/layout.ts'
 import { isColored, processTerminal, type Terminal } from '../../plugins/cli/terminal.ts'
 import { timeOf } from '../../plugins/cli/time.ts'
+import { displayWidth } from '../../plugins/cli/wrap.ts'
 import { startKernel } from '../support/kernel.ts'
 import { until } from '../support/until.ts'
 
+t.test('a version is within the ranges of package.json', async t => {
+  const range = '^20.19.0 || ^22.12.0 || >=24.0.0'
+  for (const version of ['20.19.0', '22.12.0', '22.23.3', '24.0.0', '25.1.0']) t.ok(isWithin(version, range), version)
+  for (const version of ['18.20.0', '20.9.0', '21.0.0', '22.2.0', '23.5.0']) t.notOk(isWithin(version, range), version)
+})
+
 t.test('columns stand below each other, whatever is in them, and nothing in them steers a terminal', async t => {
-  const hostile = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\u001b', '\n', '\u009b', '\u202e', '\0'), maxLength: 12 })
+  const hostile = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\u001b', '\n', '\u009b', '\u202e', '\0', '字', '🚀', 'e\u0301'), maxLength: 12 })
   const rows = fc.array(fc.tuple(hostile, hostile, hostile), { minLength: 1, maxLength: 8 })
-  fc.assert(fc.property(rows, fc.option(fc.integer({ min: 1, max: 40 })), (rows, columns) => {
+  fc.assert(fc.property(rows, fc.option(fc.integer({ min: 2, max: 40 })), (rows, columns) => {
     const lines = align(rows.map(([a, b, c]) => [a, { text: b, style: text => text }, `|${c}`]), { columns: columns ?? undefined }).split('\n')
-    t.equal(lines.length, rows.length + 1)
     t.notMatch(lines.join(''), /[\p{Cc}\u202e]/u)
-    if (columns !== null) t.ok(lines.every(line => line.length <= columns))
-    else t.equal(new Set(lines.slice(0, -1).map(line => line.indexOf('|'))).size, 1)
+    if (columns !== null) {
+      t.ok(lines.every(line => displayWidth(line) <= columns))
+      t.equal(lines.join('').replaceAll(' ', ''), plain(rows.map(([a, b, c]) => `${a}${b}|${c}`).join('')).replaceAll(' ', ''), 'nothing is cut')
+    } else {
+      t.equal(lines.length, rows.length + 1)
+      t.equal(new Set(lines.slice(0, -1).map(line => displayWidth(line.slice(0, line.indexOf('|'))))).size, 1)
+    }
   }))
   t.equal(align([['a', 'b'], ['x'.repeat(50), 'c']]), `a  b\n${'x'.repeat(50)}  c\n`, 'a wide cell pushes its own line only')
+  t.same(['a', '字', '🚀', 'e\u0301', '👩‍👩‍👧', 'ｱ'].map(displayWidth), [1, 2, 2, 1, 2, 1])
+  t.equal(align([['a', 'the description of a parameter']], { columns: 27 }), 'a  the description of a\n   parameter\n')
+  t.equal(align([['a', 'one two three']], { columns: 10 }), 'a\n  one two\n  three\n', 'below, where little room is left beside')
+  t.equal(paragraph(['日本', ' 語の説明 of it'], { columns: 9 }), '日本 語の\n  説明 of\n  it\n')
   t.equal(plain('a\u001b[31mb\r\nc'), 'a [31mb c')
   t.same([0, 999, 1000, 1234, 59_999, 60_000, 200_400].map(duration), ['0 ms', '999 ms', '1 s', '1.2 s', '60 s', '1 min 0 s', '3 min 20 s'])
 })

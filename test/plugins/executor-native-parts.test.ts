@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Head, Tail } from '../../plugins/executor-native/capture.ts'
+import { HelperProcess, type HelperAnswer } from '../../plugins/executor-native/helper-process.ts'
 import { LiveText } from '../../plugins/executor-native/live-text.ts'
 import { outcomeOf, refusalOf, textOf } from '../../plugins/executor-native/outcome.ts'
 import { createDecoder, encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper } from '../../plugins/executor-native/protocol.ts'
@@ -30,7 +31,7 @@ const toHelper: fc.Arbitrary<ToHelper> = fc.oneof(
   })
 )
 const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
-  fc.record({ type: fc.constant('started' as const), id, pid: fc.nat() }),
+  fc.record({ type: fc.constant('started' as const), id, pid: fc.integer({ min: 2, max: 2 ** 22 }) }),
   fc.record({ type: fc.constant('output' as const), id }),
   fc.record({ type: fc.constant('refused' as const), id, why: fc.constantFrom(...refusals), system_code: text }),
   fc.record({
@@ -127,4 +128,39 @@ t.test('a missing command is named with the packages that bring it', async t => 
   const ended = (exit_code: number, stderr: string): unknown => outcomeOf(subject, { type: 'ended', id: 1, exit_code, signal: null, stdout_bytes: 0, flooded: false, stderr }, Buffer.alloc(0))
   for (const stderr of ['sh: 1: sqlite3: not found\n', 'bash: line 1: sqlite3: command not found', 'env: ‘sqlite3’: No such file or directory']) t.match(ended(127, stderr), { error: { message: /; install it with apt-get install sqlite3 /, details: { packages } } }, stderr)
   t.notMatch(ended(1, 'sh: 1: sqlite3: not found'), { error: { message: /install/ } })
+})
+
+t.test('a helper that says what none may is ended, and its run with it', async t => {
+  const started = encode({ type: 'started', id: 1, pid: 2 ** 22 })
+  const ended = { type: 'ended' as const, id: 1, exit_code: 0, signal: null, stdout_bytes: 3, flooded: false, stderr: '' }
+  const number = (message: FromHelper, at: number, value: number): Buffer => {
+    const bytes = encode(message)
+    bytes.writeUInt32LE(value, 8 + at)
+    return bytes
+  }
+  const bad: Record<string, Buffer[]> = {
+    'no message': [Buffer.alloc(8)],
+    'another type': [number(ended, 0, 5)],
+    'a run that it does not have': [encode({ type: 'started', id: 2, pid: 5 })],
+    'the server\'s own group': [number({ type: 'started', id: 1, pid: 2 }, 8, 0)],
+    'every process': [number({ type: 'started', id: 1, pid: 2 }, 8, 0xffff_ffff)],
+    'started twice': [started, started],
+    'refused after it started': [started, encode({ type: 'refused', id: 1, why: 'missing', system_code: '' })],
+    'ended before it started': [encode(ended)],
+    'output that nobody listens to': [started, encode({ type: 'output', id: 1 }, Buffer.alloc(1))],
+    'more output than is kept': [started, encode({ ...ended, stdout_bytes: 100 }, Buffer.alloc(11))],
+    'more output than there was': [started, encode(ended, Buffer.alloc(4))],
+    'a status that none has': [started, number(ended, 8, 256)],
+    'a signal that none is': [started, number(ended, 12, 65)],
+    'more bytes than can be counted': [started, number(ended, 24, 0xffff_ffff)]
+  }
+  for (const [name, frames] of Object.entries(bad)) {
+    // It says so when it is given a run, and lives on: nothing but the server ends it.
+    const code = `const { Socket } = require('node:net'); const pipe = new Socket({ fd: 3 }); pipe.once('data', () => { pipe.write(Buffer.from('${Buffer.concat(frames).toString('base64')}', 'base64')) })`
+    const helper = new HelperProcess({ file: process.execPath, args: ['-e', code], env: {} })
+    const answers: HelperAnswer[] = []
+    helper.run({ program: 'true', args: [], cwd: '/', env: {}, live: false, output_bytes_max: 10, output_bytes_stop: 100 }, undefined, answer => { answers.push(answer) })
+    t.match(await helper.gone, /out of step|outside buffer bounds/, name)
+    t.match(answers.at(-1), { type: 'lost' }, name)
+  }
 })

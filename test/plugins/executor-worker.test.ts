@@ -159,9 +159,9 @@ t.test('a tool that exits its thread fails alone', async t => {
 
 t.test('a tool that exhausts its memory fails alone', async t => {
   const { run, output } = await open(t, { heap_bytes_max: 64 * 1_048_576 })
-  for (const kind of ['objects', 'arrays', 'push', 'map', 'spread', 'waiting']) {
+  for (const kind of ['objects', 'arrays', 'push', 'map', 'spread', 'waiting', 'huge', 'buffers', 'waitingBuffers', 'wasm']) {
     const beside = Array.from({ length: 2 }, () => output('sleep', { ms: 50 }))
-    t.match(message(await run('hog', { kind })), /ran out of memory.*64 MiB.*heap_bytes_max/, kind)
+    t.match(message(await run('hog', { kind })), /ran out of memory.*64 MiB of heap and buffers.*heap_bytes_max/, kind)
     t.same(await Promise.all(beside), ['slept', 'slept'])
   }
 })
@@ -190,6 +190,13 @@ t.test('what a tool keeps in memory is not held against the next', async t => {
   const { output } = await open(t, { threads: 1, heap_bytes_max: 64 * 1_048_576 })
   const first = await output('keep', { mebibytes: 40 })
   t.not(await output('keep', { mebibytes: 40 }), first)
+  const buffers = await output('keepBuffers', { mebibytes: 300 })
+  t.not(await output('keepBuffers', { mebibytes: 1 }), buffers, 'buffers count, too')
+})
+
+t.test('buffers that are garbage are not held against a tool, and asking how much there is runs nothing of its own', async t => {
+  const { output } = await open(t, { heap_bytes_max: 64 * 1_048_576 })
+  t.equal(await output('garbage', { mebibytes: 1024, ms: 10 }), 'false')
 })
 
 t.test('tools that wait overlap, beyond the number of threads', async t => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Best } from '../../plugins/search-hnsw/best.ts'
+import { essenceOf } from '../../plugins/search-hnsw/query.ts'
 import { loadGraphs } from '../../plugins/search-hnsw/graph.ts'
 import { LexicalIndex } from '../../plugins/search-hnsw/lexical-index.ts'
 import { Matrix } from '../../plugins/search-hnsw/matrix.ts'
@@ -47,7 +48,8 @@ t.test('a query is taken apart into sentences, a few at most', async t => {
   t.same(sentencesOf('天気は？明日'), ['天気は？', '明日'])
   const many = sentencesOf(Array.from({ length: 50 }, (_, i) => `Do ${i}.`).join(' '))
   t.equal(many.length, 8)
-  t.match(many.at(-1), /^Do 7\. .*Do 49\.$/)
+  t.same([...many.slice(0, 4), ...many.slice(-3)], [0, 1, 2, 3, 47, 48, 49].map(i => `Do ${i}.`))
+  t.match(many[4], /^Do 4\. .*Do 46\.$/)
 })
 
 t.test('whatever the evidence, candidates are ranked once each, by scores within 0..1 that never rise', async () => {
@@ -169,4 +171,15 @@ t.test('what was not asked for longest is forgotten first', async t => {
   t.equal(recent.get('a'), 1)
   recent.set('c', 3)
   t.same([recent.get('a'), recent.get('b'), recent.get('c')], [1, undefined, 3])
+})
+
+t.test('of a long query its beginning and its end count, cut between words', async t => {
+  const words = (count: number): string => Array.from({ length: count }, (_, i) => `word${i}`).join(' ')
+  for (const short of ['', 'commit history', 'x'.repeat(600)]) t.equal(essenceOf(short), short)
+  const long = `commit history ${words(10_000)} of the repository`
+  const essence = essenceOf(long)
+  t.ok(essence.length <= 601, `${essence.length} characters`)
+  t.match(essence, /^commit history word0 .*\n.* of the repository$/s)
+  for (const word of essence.split(/\s/)) t.ok(` ${long} `.includes(` ${word} `), word)
+  t.equal(essenceOf('x'.repeat(60_000)).length, 601, 'a text without words is cut anywhere')
 })

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { silentLogger, type Cache, type Search, type SearchAnswer } from '../../kernel/index.ts'
 import { Embedder } from '../../plugins/search-hnsw/embedder.ts'
-import { examine } from '../../plugins/search-hnsw/examine.ts'
+import { examine, modelFinding } from '../../plugins/search-hnsw/examine.ts'
 import plugin from '../../plugins/search-hnsw/index.ts'
+import { Model } from '../../plugins/search-hnsw/model.ts'
 import type { Found } from '../../plugins/search-hnsw/protocol.ts'
 import { MemoryCache } from '../../plugins/storage-memory/memory-cache.ts'
 import { searchable, shelf, testSearch } from '../conformance/search.ts'
@@ -70,6 +71,16 @@ t.test('with the bundled model', async t => {
     t.equal(opened.degraded(), undefined)
   })
 
+  await t.test('it gets ready before the first search, when one is announced', async t => {
+    const { service: other } = await open(t, {})
+    await other.index(shelf)
+    t.equal(other.state?.()?.model, 'idle')
+    other.prepare?.()
+    await until(() => other.state?.()?.mode === 'hybrid')
+    const { mode } = await other.search('commit history', { top_k: 1 }, never)
+    t.equal(mode, 'hybrid', 'the first search of all')
+  })
+
   await t.test('what has no word in common with a tool finds it', async t => {
     await search.index(shelf)
     for (const [query, wanted] of [
@@ -81,6 +92,14 @@ t.test('with the bundled model', async t => {
       const { mode, results } = await find(query)
       t.equal(mode, 'hybrid')
       t.equal(results[0]?.tool_name, wanted, `${query}: ${results.map(({ tool_name, score }) => `${tool_name} ${score}`).join(', ')}`)
+    }
+  })
+
+  await t.test('what is asked before or behind a pasted text is found', async t => {
+    await search.index(shelf)
+    const log = 'lorem ipsum dolor sit amet consectetur\n'.repeat(1_600)
+    for (const query of [`show the commit history\n${log}`, `${log}\nshow the commit history`]) {
+      t.equal((await find(query.slice(0, 65_536))).results[0]?.tool_name, 'log')
     }
   })
 
@@ -148,6 +167,28 @@ t.test('with the bundled model', async t => {
     await search.index(shelf)
     t.not(await find('a question'), one)
   })
+})
+
+t.test('where the native library can not be loaded, WebAssembly gives nearly the same vectors', async t => {
+  const data = { model, models_dir: '', allow_download: false, threads: 1 }
+  const native = await Model.load(data)
+  const slower = await Model.load(data, () => Promise.reject(new Error('no binary')))
+  t.match(modelFinding(data, native), { level: 'ok', text: /384 numbers a text, by onnxruntime-node$/ })
+  t.match(modelFinding(data, slower), { level: 'note', text: /onnxruntime-web, .*no binary/, remedy: /ONNXRUNTIME_NODE_INSTALL=skip/ })
+  t.equal(slower.id, native.id, 'kept vectors are good for both')
+  const same = (a: Float32Array | undefined, b: Float32Array | undefined): boolean => a !== undefined && a.length === b?.length && a.reduce((sum, number, i) => sum + number * (b[i] ?? 0), 0) > 0.99
+  const texts = ['whose fault is this bug', 'Résumé — naïve café, 天気', 'is it 3.5? yes. [SEP] [UNK] ##ing', 'long '.repeat(400), '']
+  for (const text of texts) {
+    t.same(Array.from(slower.runtime.tokenize(text, true).ids), Array.from(native.runtime.tokenize(text, true).ids))
+    t.ok(same(await native.embed(text), await slower.embed(text)), text.slice(0, 40))
+  }
+  for (const text of ['Will it rain? Let Anna know. And Bob.', '天気は 明日', '☃ ☃ ☃']) {
+    const [one, other] = await Promise.all([native.embedQuery(text), slower.embedQuery(text)])
+    t.equal(one === undefined, other === undefined, text)
+    t.equal(one?.parts.length, other?.parts.length, text)
+    t.ok((one?.parts ?? []).every((part, i) => same(part, other?.parts[i])), text)
+  }
+  await t.rejects(Model.load({ ...data, model: 'somebody/some-model' }, () => Promise.reject(new Error('no binary'))), /somebody\/some-model .*no binary/)
 })
 
 t.test('where the model can not be used, words answer alone, and the plugin says why', async t => {
@@ -221,6 +262,12 @@ t.test('a thread that dies or hangs', async t => {
       t.equal(embedder.state, 'failed')
     })
   }
+
+  await t.test('says what makes no sense: is started again, and given up in the end', async t => {
+    const embedder = start(t, 'raves')
+    await until(() => embedder.state === 'failed')
+    t.match(embedder.reason, /died 3 times, last because it said what makes no sense/)
+  })
 
   await t.test('a query that nobody waits for is forgotten', async t => {
     const embedder = start(t, 'hangs')

@@ -42,7 +42,7 @@ const errorOf = (loaded: LoadedSkills, name: string): string | undefined => load
 /** A source that can load more than once, and its data directory. */
 async function open (t: Test, directories: string[], trusted: string[] = []): Promise<{ source: SkillSource, data_dir: string, close: () => Promise<void> }> {
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
-  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories, trusted } } })
+  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories, trusted }, plugin: { 'skills-directory': { wait_ms: 60_000 } } } })
   t.teardown(() => opened.close())
   return { source: opened.service, data_dir: opened.data_dir, close: opened.close }
 }
@@ -142,7 +142,7 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
   const broken: Record<string, [Record<string, string>, RegExp]> = {
     'toml-syntax': [{ 'skill.toml': 'description = "x"\nname = = 1\n' }, /^skill\.toml:2:8 is not valid TOML: /],
     'unknown-key': [{ 'skill.toml': 'descripton = "x"\n' }, /^skill\.toml has an unknown field "descripton"; did you mean "description"\?$/],
-    'unknown-tool-key': [{ 'skill.toml': `${good}\n[[tools]]\nname = "b"\ndescription = "x"\ncommand = ["x"]\ntimeout = 3\n` }, /^skill\.toml\/tools\/1 \("b"\) has an unknown field "timeout"/],
+    'unknown-tool-key': [{ 'skill.toml': good.replace('[[tools]]', '[[tools]]\ntimeout = 3') }, /^skill\.toml\/tools\/0 \("say"\) has an unknown field "timeout"/],
     'unknown-keyword': [{ 'skill.toml': parameter('required = true\nminimun = 3') }, /^skill\.toml: tool "say": parameter "text": has an unknown key "minimun"; did you mean "minimum"\?$/],
     'no-description': [{ 'skill.toml': '[[tools]]\nname = "a"\ndescription = "x"\ncommand = ["x"]\n' }, /^the skill has no description$/],
     'no-tools': [{ 'skill.toml': 'description = "x"\n' }, /^skill\.toml has no \[\[tools\]\]$/],
@@ -169,8 +169,11 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
     'header-type': [{ 'skill.js': tool('parameters: { a: { type: "number", description: "x", mcp_header: "A" } }') }, /parameter "a": only a string, an integer or a boolean can have an mcp_header$/],
     'header-twice': [{ 'skill.js': tool('parameters: { a: { type: "string", description: "x", mcp_header: "A" }, b: { type: "string", description: "x", mcp_header: "a" } }') }, /parameter "b": two parameters have this mcp_header$/],
     'header-name': [{ 'skill.js': tool('parameters: { a: { type: "string", description: "x", mcp_header: "A B" } }') }, /mcp_header must match pattern/],
-    'reserved': [{ 'skill.toml': good.replaceAll('"text"', '"constructor"').replace('{{text}}', '{{constructor}}') }, /parameter "constructor": the name is reserved$/],
-    'proto': [{ 'skill.toml': good.replaceAll('"text"', '"__proto__"') }, /name must match pattern/],
+    'proto': [{ 'skill.toml': good.replaceAll('"text"', '"__proto__"') }, /parameter "__proto__": the name is reserved$/],
+    'js-proto': [{ 'skill.js': tool('parameters: { ["__proto__"]: { type: "string", description: "x" } }') }, /parameter "__proto__": the name is reserved$/],
+    'half-name': [{ 'skill.js': tool('parameters: { "\\ud800": { type: "string", description: "x" } }') }, /half of a surrogate pair/],
+    'long-name': [{ 'skill.js': tool(`parameters: { ${'x'.repeat(257)}: { type: "string", description: "x" } }`) }, /names must match/],
+    'several': [{ 'skill.js': 'export default { description: "x", tools: { a: { description: "x" }, b: { run () {} } } }' }, /the tool "a" has no function "run" \(and 1 more of its tools are broken\)$/],
     'proto-key': [{ 'skill.toml': parameter('required = true\n[tools.parameters.items.__proto__]\na = 1') }, /__proto__/],
     'bad-type': [{ 'skill.toml': good.replace('"string"', '"text"') }, /^skill\.toml\/tools\/0 \("say"\)\/parameters\/0\/type must be one of "string"/],
     'bad-write': [{ 'skill.toml': native('[permissions]\nwrite = ["here"]', 'required = true') }, /permissions\/write: "here" must be absolute/],
@@ -190,7 +193,6 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
     'js-key': [{ 'skill.js': tool('timeot_ms: 3') }, /^skill\.js\/tools\/go has an unknown field "timeot_ms"; did you mean "timeout_ms"\?$/],
     'js-function': [{ 'skill.js': tool('setup () {}') }, /^skill\.js\/tools\/go has an unknown field "setup"/],
     'js-name': [{ 'skill.js': 'export default { description: "x", tools: { "a b": { description: "x", run () {} } } }' }, /^skill\.js\/tools has a field "a b"; names must match/],
-    'js-parameter': [{ 'skill.js': tool('parameters: { "1": { type: "string", description: "x" } }') }, /^skill\.js\/tools\/go\/parameters has a field "1"; names must match/],
     'js-getter': [{ 'skill.js': 'export default { get tools () { throw new Error("trap") } }' }, /can't be read: trap$/],
     'js-cycle': [{ 'skill.js': 'const a = {}; a.a = a; export default { description: "x", tools: { go: { description: "x", run () {}, parameters: { a } } } }' }, /can't be read: /],
     'js-empty': [{ 'skill.js': 'export default { description: "x", tools: {} }' }, /^skill\.js\/tools must NOT have fewer than 1 properties$/],
@@ -231,27 +233,68 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
   t.equal(loaded.quarantined.length, Object.keys(broken).length + 6 + (process.getuid?.() === 0 ? 0 : 1), 'and nothing else is at fault')
 })
 
+t.test('a broken tool stays away by itself, and the others of its skill serve', async t => {
+  const tool = (name: string, more = ''): string => `\n[[tools]]\nname = "${name}"\ndescription = "x"\ncommand = ["x"]\n${more}`
+  const skills = directory(t, {
+    'toml/skill.toml': `description = "x"\n[permissions]\nwrite = ["{{where}}"]\n${tool('good', '[[tools.parameters]]\nname = "where"\ntype = "string"\ndescription = "x"\n')}${tool('timed', 'timeout = 3')}${tool('same')}${tool('same')}${tool('fills', '[[tools.parameters]]\nname = "x"\ntype = "string"\ndescription = "x"\ndefault = 3')}${tool('a b')}\n[[tools]]\ndescription = "x"\n`,
+    'code/skill.js': `const run = () => 'done'
+export default {
+  description: 'x',
+  tools: {
+    good: { description: 'x', run },
+    bare: { description: 'x' },
+    get trap () { throw new Error('trap') },
+    cycle: (() => { const a = { description: 'x', run }; a.parameters = a; return a })(),
+    big: { description: 'x', run, parameters: { n: { type: 'integer', description: 'x', default: 1n } } },
+    key: { description: 'x', run, timeot_ms: 3 },
+    'a b': { description: 'x', run },
+    pattern: { description: 'x', run, parameters: { a: { type: 'string', description: 'x', pattern: '(?<=a)b' } } },
+    last: { description: 'x', run }
+  }
+}
+`
+  })
+  const { source } = await open(t, [skills])
+  const loaded = await source.load(never)
+  t.same(loaded.skills.map(({ name, tools }) => [name, tools.map(tool => tool.name)]), [['code', ['good', 'last']], ['toml', ['good']]])
+  const told = (name: string): Record<string, string> => Object.fromEntries(loaded.quarantined.filter(found => found.name === name).map(({ tool = '', error }) => [tool, error]))
+  t.match(told('toml'), {
+    timed: /^skill\.toml\/tools\/1 \("timed"\) has an unknown field "timeout"/, same: /^skill\.toml: tool "same": two tools have this name$/,
+    fills: /^skill\.toml: tool "fills": parameter "x": the default does not fit/, 'a b': /tools\/5 \("a b"\)\/name must match/, 'tools/6': /^skill\.toml\/tools\/6 must have the field "name"/
+  })
+  t.match(told('code'), {
+    bare: /^skill\.js has a default export that can't be read: the tool "bare" has no function "run"$/, trap: /can't be read: trap$/, cycle: /can't be read: /, big: /can't be read: /, key: /^skill\.js\/tools\/key has an unknown field "timeot_ms"/,
+    'a b': /^skill\.js\/tools has a field "a b"/, pattern: /^skill\.js: tool "pattern": parameter "a": its pattern can't be used/
+  })
+  t.ok(loaded.quarantined.every(({ path }) => /skill\.(toml|js)$/.test(path)))
+  t.same(await source.load(never), loaded, 'what is known from the cache is the same')
+})
+
 t.test('a module that hangs, exits, or uses up its memory costs its own skill alone', async t => {
   const skills = directory(t, {
     'a-first/skill.js': script(),
     'exits/skill.js': 'process.exit(0)',
     'hangs/skill.js': script('', 'await new Promise(() => {})'),
     'later/skill.js': script('', 'setTimeout(() => { process.exit(3) }, 0)'),
-    'memory/skill.js': 'const all = []; for (;;) all.push(new Array(1000).fill(all.length))',
     'prints/skill.js': script('', 'console.log("{}"); process.stdout.write("noise\\n"); console.error("noise")'),
     'spins/skill.js': 'for (;;) {}',
     'throws-later/skill.js': script('', 'setTimeout(() => { throw new Error("late") }, 0); Promise.reject(new Error("nobody")).catch(() => {})'),
     'z-last/skill.js': script('', 'setTimeout(() => { process.exit(4) }, 0)')
   })
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
-  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [skills] }, execution: { heap_bytes_max: 64 * 1_048_576 }, plugin: { 'skills-directory': { describe_ms: 2000 } } } })
+  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [skills] }, execution: { heap_bytes_max: 64 * 1_048_576 }, plugin: { 'skills-directory': { describe_ms: 4000, wait_ms: 60_000 } } } })
   t.teardown(() => opened.close())
   const loaded = await opened.service.load(never)
   t.same(loaded.skills.map(skill => skill.name).sort(), ['a-first', 'later', 'prints', 'throws-later', 'z-last'])
   t.match(errorOf(loaded, 'exits'), /ended the thread it was described in, with code 0/)
-  t.match(errorOf(loaded, 'hangs'), /took longer than 2 s to read/)
-  t.match(errorOf(loaded, 'spins'), /took longer than 2 s to read/)
-  t.match(errorOf(loaded, 'memory'), /used up the memory/)
+  t.match(errorOf(loaded, 'hangs'), /took longer than 4 s to read/)
+  t.match(errorOf(loaded, 'spins'), /took longer than 4 s to read/)
+  // With the time it takes on a busy machine.
+  const greedy = join(t.testdirName, 'greedy')
+  write(greedy, { 'a-first/skill.js': script(), 'memory/skill.js': 'const all = []; for (;;) all.push(new Array(1000).fill(all.length))' })
+  const patient = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [greedy] }, execution: { heap_bytes_max: 64 * 1_048_576 }, plugin: { 'skills-directory': { describe_ms: 60_000, wait_ms: 600_000 } } } })
+  t.teardown(() => patient.close())
+  t.match(errorOf(await patient.service.load(never), 'memory'), /used up the memory/)
 })
 
 t.test('later directories shadow earlier ones, be the skill broken or not', async t => {

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { completeConfig, Scope, silentLogger, type LoadedSkills } from '../../kernel/index.ts'
 import { Describing } from '../../plugins/skills-directory/describing.ts'
 import { Follow, type FollowOptions } from '../../plugins/skills-directory/follow.ts'
+import { Interpreters } from '../../plugins/skills-directory/interpreters.ts'
 import { Library } from '../../plugins/skills-directory/library.ts'
 import { until } from '../support/until.ts'
 
@@ -25,7 +26,7 @@ async function follow (t: Test, options: Partial<FollowOptions> = {}, patience_m
     const describing = new Describing({ config: completeConfig({}), data_dir: join(root, data), describe_ms: 60_000, log: silentLogger })
     scope.defer(() => describing.close())
     const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
-    return new Library({ places, describing, list_ms: 60_000, patience_ms })
+    return new Library({ places, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000 })
   }
   const followed = library('data')
   const anew = library('anew')
@@ -154,4 +155,26 @@ t.test('where the system gives no more watchers, changes are found by looking, a
   await writeFile(join(root, 'one', 'a', 'skill.toml'), toml('two'))
   await until(() => library.loaded.skills[0]?.description === 'Says two')
   t.equal(opened, closed, 'no watcher is left')
+})
+
+t.test('a tool that breaks while it is edited: its skill goes on serving as it was, and the fault is told', async t => {
+  const { root, library } = await follow(t)
+  const file = join(root, 'one', 'a', 'skill.toml')
+  const tool = (name: string, more = ''): string => `[[tools]]\nname = "${name}"\ndescription = "x"\ncommand = ["echo"]\n${more}`
+  const save = async (...tools: string[]): Promise<void> => { await writeFile(file, `description = "x"\n${tools.join('')}`) }
+  const state = (): string => {
+    const { skills, quarantined } = library.loaded
+    return [...skills.flatMap(({ tools }) => tools.map(({ name, timeout_ms = 0 }) => `${name} ${timeout_ms}`)), ...quarantined.map(({ tool, serving = false }) => `${tool} is broken${serving ? ', and serves' : ''}`)].join('; ')
+  }
+  await mkdir(join(root, 'one', 'a'))
+  await save(tool('x'), tool('y', 'bad = 1\n'))
+  await until(() => state() === 'x 0; y is broken')
+  await save(tool('x', 'timeout_ms = 5\n'), tool('y', 'bad = 2\n'))
+  await until(() => state() === 'x 5; y is broken')
+  await save(tool('x', 'bad = 1\n'), tool('y'))
+  await until(() => state() === 'x 5; x is broken, and serves; y is broken')
+  await save(tool('x', 'timeout_ms = 6\n'), tool('y'))
+  await until(() => state() === 'x 6; y 0')
+  await save(tool('y', 'timeout_ms = 7\n'))
+  await until(() => state() === 'y 7')
 })

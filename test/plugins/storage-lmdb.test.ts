@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 
 const day_ms = 86_400_000
 
-testStorage('storage-lmdb', storage => openPlugin(lmdb, { config: { storage: storage ?? {} } }))
+testStorage('storage-lmdb', storage => openPlugin(lmdb, { config: { storage: storage ?? {} } }), ({ data_dir }) => openPlugin(lmdb, { data_dir }))
 
 t.test('what was committed is there after reopening, and nobody else may read it', async t => {
   const data_dir = join(t.testdir(), 'data')
@@ -27,7 +27,7 @@ t.test('what was committed is there after reopening, and nobody else may read it
   const { service, close } = await openPlugin(lmdb, { data_dir })
   for (const each of stored) t.strictSame(await service.get(each.execution.id), each)
   t.equal((await service.list({ limit: 1, offset: 0 })).total, 3)
-  t.strictSame(await service.unfinished(), [stored[1]])
+  t.strictSame(await service.unfinished(), [{ id: stored[1]?.execution.id, owner: stored[1]?.owner }])
   t.strictSame(service.cancelRequests(), [stored[1]?.execution.id])
   await close()
   const mode = async (path: string): Promise<number> => (await stat(path)).mode & 0o777
@@ -67,6 +67,84 @@ t.test('a history of format 1 is read, added to, and pruned', async t => {
   await after.close()
 })
 
+t.test('a history of format 2 is read, added to, and pruned beside what has not ended', async t => {
+  const data_dir = t.testdir()
+  const old = [makeStored(), makeStored({ status: 'running', output: 'x'.repeat(5_000) }), makeStored(), makeStored()]
+  const first = await openPlugin(lmdb, { data_dir })
+  for (const each of old) first.service.save(each)
+  await first.close()
+  const env = await openFile(data_dir)
+  await env.transact(() => { // as it was written by format 2
+    env.meta.putSync('format', '2')
+    env.meta.putSync('bounds', '1 4')
+  })
+  await env.close()
+  const { service, close } = await openPlugin(lmdb, { data_dir, config: { storage: { history_executions_max: 2 } } })
+  for (const each of old) t.strictSame(await service.get(each.execution.id), each)
+  const added = makeStored()
+  service.save(added)
+  t.strictSame((await service.list({ limit: 9, offset: 0 })).executions.map(({ id }) => id), [added, old[3], old[1]].map(each => each?.execution.id))
+  await close()
+  const after = await openFile(data_dir)
+  t.strictSame([after.meta.get('format'), after.meta.get('bounds')], ['3', '4 5 1'])
+  t.strictSame([after.executions, after.ids, after.details, after.aside].map(db => db.getCount()), [3, 3, 1, 1])
+  await after.close()
+})
+
+t.test('what was set aside leaves nothing when it has ended, in whatever process', async t => {
+  const { service, data_dir, close } = await openPlugin(lmdb, { config: { storage: { history_executions_max: 1 } } })
+  const beside = await openPlugin(lmdb, { data_dir })
+  const running = [1, 2, 3].map(() => makeStored({ status: 'running', output: 'x'.repeat(5_000) }))
+  const end = async (storage: typeof service, index: number): Promise<void> => {
+    storage.save({ execution: { ...(running[index] ?? makeStored()).execution, status: 'success' }, owner: null })
+    await storage.commit()
+  }
+  for (const each of [...running, makeStored()]) service.save(each)
+  await service.requestCancel(running[0]?.execution.id ?? '')
+  await end(beside.service, 0)
+  await end(service, 1)
+  await beside.service.endUnfinished(await beside.service.unfinished(), execution => ({ ...execution, status: 'interrupted' }))
+  await end(service, 0) // what it knew of it is out of date: it is new
+  const env = await openFile(data_dir)
+  const { executions, ids, details, unfinished, cancels, aside, columns } = env
+  t.strictSame([executions, ids, details, unfinished, cancels, aside, columns].map(db => db.getCount()), [1, 1, 1, 0, 0, 0, 1])
+  t.equal(env.meta.get('bounds'), '5 5 0')
+  await env.close()
+  await beside.close()
+  await close()
+})
+
+t.test('thousands of executions of a dead process are closed in few commits', async t => {
+  const { service, data_dir, close } = await openPlugin(lmdb)
+  for (let i = 0; i < 2_000; i++) service.save(makeStored({ status: 'running' }))
+  await service.commit()
+  const env = await openFile(data_dir)
+  const commits = (): number => (env.meta.getStats() as { lastTxnId: number }).lastTxnId
+  const before = commits()
+  const ended = await service.endUnfinished(await service.unfinished(), execution => ({ ...execution, status: 'interrupted' }))
+  t.equal(ended.length, 2_000)
+  t.ok(commits() - before <= 10, `${commits() - before} commits`)
+  for (let i = 0; i < 20; i++) service.save(makeStored({ status: 'running', output: '\0'.repeat(1_048_576) }))
+  const large = await service.unfinished()
+  const between = commits()
+  t.equal((await service.endUnfinished(large, execution => ({ ...execution, status: 'interrupted' }))).length, 20, 'what is too much for a transaction waits for the next')
+  t.ok(commits() - between >= 5, `${commits() - between} commits of few bytes each`)
+  await env.close()
+  await close()
+})
+
+t.test('the file grows no further when as much is written again and again', async t => {
+  const bytes_max = 4 * 1_048_576
+  const { service, data_dir, close } = await openPlugin(lmdb, { config: { storage: { history_bytes_max: bytes_max } } })
+  for (let round = 0; round < 40; round++) {
+    for (let i = 0; i < 20; i++) service.save(makeStored({ output: 'x'.repeat((round * 7919 + i * 104_729) % 100_000) }))
+    await service.commit()
+  }
+  const { size } = await stat(join(data_dir, fileName))
+  t.ok(size < 5 * bytes_max, `${size} bytes hold what ${bytes_max} may, of ${40 * 20 * 50_000} that were written`)
+  await close()
+})
+
 t.test('a file of a newer format, of another program, or that can not be written is refused by name', async t => {
   const refused = async (data_dir: string, message: RegExp): Promise<void> => {
     await t.rejects(openPlugin(lmdb, { data_dir }), { message })
@@ -75,7 +153,7 @@ t.test('a file of a newer format, of another program, or that can not be written
   const env = await openFile(join(newer, 'newer'))
   await env.transact(() => { env.meta.putSync('format', '99') })
   await env.close()
-  await refused(join(newer, 'newer'), /newer\/history\.mdb has format 99, made by a newer version; this one knows formats up to 2/)
+  await refused(join(newer, 'newer'), /newer\/history\.mdb has format 99, made by a newer version; this one knows formats up to 3/)
   const file = join(newer, 'other', fileName)
   const other = await openEnvironment(file, async () => {})
   await other.close()

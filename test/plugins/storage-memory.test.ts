@@ -2,4 +2,5 @@ import memory from '../../plugins/storage-memory/index.ts'
 import { testStorage } from '../conformance/storage.ts'
 import { openPlugin } from '../support/open-plugin.ts'
 
-testStorage('storage-memory', storage => openPlugin(memory, { config: { storage: storage ?? {} } }))
+// Nothing but the process itself can use its memory: a further writer uses the same store.
+testStorage('storage-memory', storage => openPlugin(memory, { config: { storage: storage ?? {} } }), async first => ({ ...first, close: async () => {} }))

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { JsonObject } from '../../kernel/index.ts'
 import { startBundled } from '../support/bundled.ts'
 import { read, write, type Format } from '../../skills/data/formats.ts'
 
@@ -105,4 +106,14 @@ t.test('validate', async t => {
   t.match(await json('data', 'validate', { text: JSON.stringify(Array.from({ length: 60 }, () => 1)), schema: { items: { type: 'string' } } }), { valid: false, more: 10 })
   await t.rejects(call('data', 'validate', { text: '1', schema: { type: 'nothing' } }), { message: /the schema can't be used/ })
   await t.rejects(call('data', 'validate', { text: '1', schema: { $ref: 'http://127.0.0.1:1/x.json' } }), { message: /the schema can't be used: can't resolve reference/ })
+})
+
+t.test('validate: a pattern takes linear time, whatever it is', async t => {
+  const text = JSON.stringify({ name: `${'a'.repeat(50_000)}!`, [`${'b'.repeat(50)}!`]: 1 })
+  const validate = (schema: JsonObject): Promise<unknown> => json('data', 'validate', { text, schema })
+  t.match(await validate({ properties: { name: { pattern: '^(a+)+$' } } }), { valid: false, errors: [{ path: '/name', keyword: 'pattern' }] })
+  t.match(await validate({ patternProperties: { '^(b+)+$': false } }), { valid: true })
+  t.match(await validate({ $schema: 'http://json-schema.org/draft-07/schema#', properties: { name: { pattern: '^(a|aa)+$' } } }), { valid: false })
+  t.match(await validate({ properties: { name: { pattern: '^[\\u0061\\/]+(?<last>!)$' } } }), { valid: true }, 'the syntax is JavaScript\'s')
+  await t.rejects(validate({ properties: { name: { pattern: '(?<=a)b' } } }), { message: /the schema can't be used: the pattern "\(\?<=a\)b" can't be matched in linear time/ })
 })

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Roots } from '../../skills/files/roots.ts'
+import { Roots } from '../../skills/shared/roots.ts'
 import { startBundled } from '../support/bundled.ts'
 
 const folder = realpathSync(t.testdir({

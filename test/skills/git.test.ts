@@ -9,10 +9,10 @@ const skill = await loadBundled('git')
 const tools = ['status', 'log', 'diff', 'show', 'blame', 'branches']
 
 /** Runs the command a tool expands to, with an environment such as an executor gives it. */
-function run (skill: SkillDefinition, name: string, parameters: JsonObject): { code: number | null, output: string, stderr: string } {
+function run (skill: SkillDefinition, name: string, parameters: JsonObject, variables: Record<string, string> = {}): { code: number | null, output: string, stderr: string } {
   const tool = toolOf(skill, name)
   const { program, args, env } = expandCommand(tool.command ?? { program: 'false', parts: [], dashes: [] }, checked(tool, parameters))
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env }, timeout: 60_000 })
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env, ...variables }, timeout: 60_000 })
   return { code: status, output: stdout, stderr }
 }
 
@@ -87,6 +87,32 @@ t.test('what can\'t be read is refused or fails with git\'s reason', async t => 
   for (const name of tools) {
     t.match(run(skill, name, { repository: apart, ...(name === 'blame' && { path: 'a' }), ...(name === 'diff' && { paths: ['/etc/hostname', '/etc/passwd'] }) }), { code: 128, output: '', stderr: /not a git repository/ }, name)
   }
+})
+
+t.test('diff compares no files outside of the repository, and none of Skillet\'s own in it', async t => {
+  const repository = repositoryWithHistory(t)
+  const apart = execFileSync('mktemp', ['-d'], { encoding: 'utf8' }).trim()
+  t.teardown(() => { rmSync(apart, { recursive: true }) })
+  writeFileSync(join(apart, '.env'), 'SERVICE_API_KEY=canary\n')
+  writeFileSync(join(repository, '.env'), 'SERVICE_API_KEY=canary\n') // not tracked
+  for (const file of [join(apart, '.env'), join(repository, '.env'), '.env']) {
+    for (const paths of [[file, '/dev/null'], ['/dev/null', file], [file, 'poem.txt'], [file], [file, file], [file, '/dev/null', file]]) {
+      const { output, stderr } = run(skill, 'diff', { repository, paths })
+      t.notMatch(output + stderr, 'canary', paths.join(' '))
+    }
+    t.notMatch(run(skill, 'diff', { repository, revision: file }).output, 'canary')
+  }
+  commit(repository, 'Track it', { '.env': 'old\n', 'other.txt': 'a\n' })
+  for (const [name, text] of [['.env', 'canary\n'], ['other.txt', 'b\n']] as const) writeFileSync(join(repository, name), text)
+  const own = { SKILLET_PRIVATE_PATHS: `/nowhere/at/all\n${repository}/.env\n/nowhere` }
+  t.match(run(skill, 'diff', { repository }).output, 'canary', 'anybody\'s file')
+  for (const parameters of [{}, { paths: ['.env'] }, { paths: ['.'] }, { revision: 'HEAD' }, { paths: ['.ENV', '*env'] }]) {
+    t.notMatch(run(skill, 'diff', { repository, ...parameters }, own), { output: /canary/ }, JSON.stringify(parameters))
+  }
+  t.match(run(skill, 'diff', { repository }, own), { code: 0, output: /other\.txt/ })
+  t.match(run(skill, 'diff', { repository }, { SKILLET_PRIVATE_PATHS: repository }), { code: 1, stderr: /is Skillet's own/ })
+  mkdirSync(join(repository, 'folder'))
+  t.match(run(skill, 'diff', { repository: join(repository, 'folder') }, own), { code: 0, output: /other\.txt/ }, 'from a folder the whole repository is compared')
 })
 
 /** Calls that between them reach every place where git might start a program. */

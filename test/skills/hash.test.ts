@@ -32,7 +32,7 @@ t.test('file: streamed, with progress, and stopped when cancelled', async t => {
   const cancelled = new AbortController()
   await t.rejects(run('file', { path: join(folder, 'large') }, { signal: cancelled.signal, progress () { cancelled.abort(new Error('cancelled')) } }), { message: 'cancelled' })
   await t.rejects(run('file', { path: folder }), { message: /is not a regular file/ })
-  await t.rejects(run('file', { path: join(folder, 'nowhere') }), { message: /ENOENT/ })
+  await t.rejects(run('file', { path: join(folder, 'nowhere') }), { message: /nowhere does not exist/ })
   execFileSync('mkfifo', [join(folder, 'pipe')])
   await t.rejects(run('file', { path: join(folder, 'pipe') }), { message: /is not a regular file/ })
 })

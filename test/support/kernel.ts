@@ -73,10 +73,11 @@ export interface TestKernelOptions {
   role?: string
   data_dir?: string
   secrets?: Secrets
+  prepareSearch?: boolean
 }
 
 /** Boots a kernel on the memory store and the inline executor. `close` stops it and removes its data directory. */
-export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, search = exactSearch, log = silentLogger, role, data_dir, secrets }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
+export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, search = exactSearch, log = silentLogger, role, data_dir, secrets, prepareSearch = false }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
   const directory = data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-kernel-'))
   const remove = (): Promise<void> => data_dir === undefined ? rm(directory, { recursive: true, force: true }) : Promise.resolve()
   try {
@@ -87,6 +88,7 @@ export async function startKernel ({ tools = {}, config = {}, plugins = [], stor
       log,
       version: { version: '1.2.3', commit: 'abc', build_date: '2026-01-02' },
       data_dir: directory,
+      prepareSearch,
       ...(role !== undefined && { role })
     }, new AbortController().signal)
     return {

@@ -5,7 +5,7 @@ import { openPlugin } from './open-plugin.ts'
 /** What the loader makes of these directories, and of the bundled skills where asked for. Nothing of the user's own is read. */
 export async function loadSkills (directories: readonly string[], bundled = false): Promise<LoadedSkills> {
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
-  const opened = await openPlugin(plugin, { config: { skills: { bundled, directories: [...directories] } } })
+  const opened = await openPlugin(plugin, { config: { skills: { bundled, directories: [...directories] }, plugin: { 'skills-directory': { wait_ms: 60_000 } } } })
   try {
     return await opened.service.load(new AbortController().signal)
   } finally {

@@ -80,11 +80,19 @@ async function examine (given: Given, context: CommandContext): Promise<Finding[
 function node (): Finding {
   const about = 'Node.js'
   const { engines: { node: range } } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')) as { engines: { node: string } }
-  const least = range.replace(/^>=/, '')
-  const older = process.versions.node.localeCompare(least, 'en', { numeric: true }) < 0
-  return older
-    ? { level: 'problem', about, text: `${process.versions.node} is older than ${least}`, remedy: 'install a newer one from https://nodejs.org' }
-    : { level: 'ok', about, text: process.versions.node }
+  const { node: version } = process.versions
+  const remedy = 'install Node.js 22 or 24 from https://nodejs.org'
+  if (!isWithin(version, range)) return { level: 'problem', about, text: `Skillet does not run on ${version}: it needs ${range}`, remedy }
+  if (version.startsWith('20.')) return { level: 'note', about, text: `${version} has reached its end of life`, remedy }
+  return { level: 'ok', about, text: version }
+}
+
+/** Whether a range of package.json, such as `^22.12.0 || >=24.0.0`, has a version. Exported for a test. */
+export function isWithin (version: string, range: string): boolean {
+  return range.split(' || ').some(part => {
+    const least = part.replace(/^\D+/, '')
+    return version.localeCompare(least, 'en', { numeric: true }) >= 0 && (part.startsWith('>=') || parseInt(version, 10) === parseInt(least, 10))
+  })
 }
 
 function readConfig (given: Given, { env, cwd }: Terminal): { config: Config, finding: Finding } {
@@ -111,13 +119,12 @@ function firstLine (error: unknown): string {
   return messageOf(error).split('\n')[0] ?? ''
 }
 
-/** Not cut at the terminal's width: a problem is to be read. */
-function text (findings: readonly Finding[], problems: number, { colors: { out } }: Terminal): string {
+function text (findings: readonly Finding[], problems: number, { colors: { out }, columns }: Terminal): string {
   const styles = { ok: out.green, note: out.yellow, problem: out.red }
   const rows = findings.flatMap(({ level, about, text, remedy }) => [
     [{ text: level, style: styles[level] }, { text: about, style: out.bold }, plain(text)],
     ...(remedy === undefined ? [] : [['', '', { text: `→ ${remedy}`, style: out.cyan }]])
   ])
   const sum = problems === 0 ? 'Nothing is wrong.' : problems === 1 ? 'There is 1 problem.' : `There are ${problems} problems.`
-  return `${align(rows)}\n${sum}\n`
+  return `${align(rows, { columns })}\n${sum}\n`
 }

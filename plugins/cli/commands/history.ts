@@ -42,12 +42,12 @@ const define: DefineCommand = (command, context) => {
 }
 export default define
 
-function lines (executions: readonly ExecutionSummary[], { colors: { out } }: Terminal): string {
+function lines (executions: readonly ExecutionSummary[], { colors: { out }, columns }: Terminal): string {
   return align(executions.map(({ id, created_at, status, duration_ms, skill_name, tool_name }): (Cell | string)[] => [
     { text: localTime(created_at), style: out.dim },
     { text: status.padEnd(11), style: statusStyle(status, out) },
     (status === 'queued' || status === 'running' ? '' : duration(duration_ms)).padStart(8),
     `${skill_name}:${tool_name}`.padEnd(20),
     { text: id, style: out.dim }
-  ]))
+  ]), { columns })
 }

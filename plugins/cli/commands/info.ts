@@ -1,7 +1,7 @@
 import { getSkill, type ParameterDescriptor, type Skill, type Tool } from '../../../kernel/index.ts'
 import { quick } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { align, duration, plain, type Cell } from '../layout.ts'
+import { align, duration, paragraph, type Cell } from '../layout.ts'
 import { findTool, splitTarget, usage } from '../target.ts'
 import type { Terminal } from '../terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
@@ -18,7 +18,7 @@ const define: DefineCommand = (command, context) => {
       const skill = await gateway.invoke(getSkill, { name: skill_name }, { transport: 'cli', signal })
       if (tool_name === undefined) terminal.out(json ? `${JSON.stringify(skill)}\n` : skillText(skill, terminal))
       else {
-        const tool = findTool(skill, tool_name)
+        const tool = await findTool(gateway, skill, tool_name, { transport: 'cli', signal })
         terminal.out(json ? `${JSON.stringify({ skill_name, ...tool })}\n` : toolText(skill_name, tool, terminal))
       }
     }
@@ -27,10 +27,11 @@ const define: DefineCommand = (command, context) => {
 export default define
 
 function skillText (skill: Skill, terminal: Terminal): string {
-  const { bold, dim } = terminal.colors.out
+  const { colors: { out: { bold, dim } }, columns } = terminal
   const { name, description, version, runtime, tools } = skill
-  const about = [...(version === undefined ? [] : [`version ${plain(version)}`]), runtime, `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`].join(', ')
-  return `${bold(name)} — ${plain(description)}\n${dim(about)}\n\n${tools.map(tool => toolText(name, tool, terminal)).join('\n')}`
+  const about = [...(version === undefined ? [] : [`version ${version}`]), runtime, `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`].join(', ')
+  const head = paragraph([{ text: name, style: bold }, ` — ${description}`], { columns }) + paragraph([{ text: about, style: dim }], { columns })
+  return `${head}\n${tools.map(tool => toolText(name, tool, terminal)).join('\n')}`
 }
 
 function toolText (skill: string, tool: Tool, { colors: { out }, columns }: Terminal): string {
@@ -40,8 +41,12 @@ function toolText (skill: string, tool: Tool, { colors: { out }, columns }: Term
     { text: kindOf(parameter), style: dim },
     parameter.description
   ])
-  const limit = tool.timeout_ms === undefined ? '' : dim(`  time limit ${duration(tool.timeout_ms)}\n`)
-  return `${bold(`${skill}:${tool.name}`)} ${usage(tool)}`.trimEnd() + `\n  ${plain(tool.description)}\n${limit}${align(rows, { columns, indent: '    ' })}`
+  return [
+    paragraph([{ text: `${skill}:${tool.name}`, style: bold }, ` ${usage(tool)}`], { columns }),
+    align([[tool.description]], { columns, indent: '  ' }),
+    tool.timeout_ms === undefined ? '' : align([[{ text: `time limit ${duration(tool.timeout_ms)}`, style: dim }]], { columns, indent: '  ' }),
+    align(rows, { columns, indent: '    ' })
+  ].join('')
 }
 
 /** `integer 1..1000, default 20`: what a value may be. */

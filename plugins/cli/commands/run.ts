@@ -1,8 +1,9 @@
-import { coerceText, decodeJson, execute, getExecution, getSkill, isObject, messageOf, SkilletError, type Call, type Gateway, type JsonObject, type Tool } from '../../../kernel/index.ts'
+import { coerceText, decodeJson, execute, getExecution, getSkill, isObject, messageOf, parameterLines, SkilletError, type Call, type Gateway, type JsonObject, type Tool } from '../../../kernel/index.ts'
 import { Activity } from '../activity.ts'
 import { recording } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { findTool, splitTarget } from '../target.ts'
+import { steady } from '../layout.ts'
+import { equalsOf, findTool, splitTarget, usage } from '../target.ts'
 import type { Terminal } from '../terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
@@ -37,7 +38,7 @@ async function run (gateway: Gateway, target: string, pairs: readonly string[], 
   if (skill_name === '' || tool_name === '') throw invalid(`"${target}" names no tool; write SKILL:TOOL, such as text:count`)
   const skill = await gateway.invoke(getSkill, { name: skill_name }, { transport: 'cli', signal })
   if (tool_name === undefined) throw invalid(`"${target}" is a skill; write SKILL:TOOL with one of its tools: ${skill.tools.map(({ name }) => name).join(', ')}`)
-  const tool = findTool(skill, tool_name)
+  const tool = await findTool(gateway, skill, tool_name, { transport: 'cli', signal })
   const input = once(() => terminal.input(inputBytesMax, signal))
   const parameters = { ...await readParams(params, input), ...await readPairs(pairs, tool, input) }
   const asked = { skill_name, tool_name, parameters, ...(timeout !== undefined && { timeout_ms: coerceText({ type: 'integer' }, timeout) }) }
@@ -51,8 +52,16 @@ async function run (gateway: Gateway, target: string, pairs: readonly string[], 
   } catch (error) {
     shown.end()
     if (!json && error instanceof SkilletError) shown.finish(await outputSoFar(gateway, error, call))
-    throw error
+    throw withUsage(error, skill_name, tool)
   }
+}
+
+/** An error of the parameters with those that there are, and a call that can be copied. */
+function withUsage (error: unknown, skill_name: string, tool: Tool): unknown {
+  if (!(error instanceof SkilletError) || error.code !== 'INVALID_PARAMETERS' || error.details['tool'] !== tool.name) return error
+  const lines = parameterLines(tool).map(line => `\n- ${line}`).join('')
+  const named = lines === '' ? `${skill_name}:${tool.name} takes no parameters` : `Parameters of ${skill_name}:${tool.name}:${lines}`
+  return new SkilletError(error.code, `${error.message}\n${named}\nSuch as: ${`skillet run ${skill_name}:${tool.name} ${usage(tool)}`.trim()}`, error.details)
 }
 
 /** What of a run is seen while it lasts. */
@@ -88,7 +97,7 @@ class Shown {
   #print (text: string): void {
     this.#printed += text.length
     this.#activity.wrote(text)
-    this.#terminal.out(text)
+    this.#terminal.out(this.#terminal.shown ? steady(text) : text)
   }
 }
 
@@ -117,7 +126,7 @@ async function readPairs (pairs: readonly string[], { input_schema, parameters }
   const schemas = new Map<string, unknown>(Object.entries(properties))
   const values: JsonObject = {}
   for (const pair of pairs) {
-    const equals = pair.indexOf('=')
+    const equals = equalsOf(pair, schemas.keys())
     if (equals < 1) throw invalid(`"${pair}" is no parameter; write NAME=VALUE${parameters.length === 0 ? '' : `, with ${parameters.map(({ name }) => name).join(', ')}`}`)
     const name = pair.slice(0, equals)
     if (Object.hasOwn(values, name)) throw invalid(`the parameter "${name}" is given twice`)
@@ -126,9 +135,16 @@ async function readPairs (pairs: readonly string[], { input_schema, parameters }
     const text = given === '-' ? await input() : given
     // Text is taken as it is; the line end behind a number is not part of it.
     const exact = !isObject(schema) || schema['type'] === 'string'
-    Object.defineProperty(values, name, { value: coerceText(schema, given === '-' && !exact ? text.trim() : text), enumerable: true, configurable: true, writable: true })
+    Object.defineProperty(values, name, { value: valueOf(schema, given === '-' && !exact ? text.trim() : text), enumerable: true, configurable: true, writable: true })
   }
   return values
+}
+
+/** Text as a value of a parameter: for an array, what is no JSON array is its only item, unless it looks as though it should be one. */
+function valueOf (schema: unknown, text: string): unknown {
+  const value = coerceText(schema, text)
+  if (!isObject(schema) || schema['type'] !== 'array' || Array.isArray(value) || text.startsWith('[')) return value
+  return [coerceText(schema['items'], text)]
 }
 
 /** Standard input can be read once. */

@@ -1,22 +1,30 @@
 import { pino } from 'pino'
-import type { Config, Kernel, Logger } from '../../../kernel/index.ts'
+import type { Config, Kernel, Logger, LogLevel } from '../../../kernel/index.ts'
 import { serving } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
+import { localTime } from '../layout.ts'
+import { createTextLogger } from '../log.ts'
 import type { Terminal } from '../terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
 const define: DefineCommand = (command, context) => {
   actWithKernel<{ json?: boolean }>(command, context, {
     needs: serving,
-    logger: createServerLogger,
+    logger: config => createServerLogger(config, context.terminal),
     act: (kernel, { json = false }) => serve(kernel, { json }, context.terminal, context.signal)
   })
 }
 export default define
 
-/** The server's log: JSON lines on standard error. */
-function createServerLogger (config: Config): Logger {
-  return pino({ level: config.log_level, base: null }, pino.destination({ fd: 2, sync: true }))
+/** The server's log on standard error: lines to read where that is a terminal, else JSON lines for programs. */
+function createServerLogger ({ log_level }: Config, { watched, colors: { err: { dim, red, yellow } }, err }: Terminal): Logger {
+  if (!watched) return pino({ level: log_level, base: null }, pino.destination({ fd: 2, sync: true }))
+  const styles: Record<LogLevel, (label: string) => string> = { debug: dim, info: label => label, warn: yellow, error: red }
+  return createTextLogger(line => { err(`${line}\n`) }, {
+    level: log_level,
+    style: (level, label) => styles[level](label),
+    prefix: () => `${dim(localTime(new Date().toISOString()).slice(11))} `
+  })
 }
 
 /** Says where the server is, and waits for the signal that ends it. */

@@ -1,7 +1,7 @@
 import { getExecution, listExecutions, SkilletError, type Execution } from '../../../kernel/index.ts'
 import { looking } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { align, duration, localTime, plain } from '../layout.ts'
+import { align, duration, localTime, paragraph, steady } from '../layout.ts'
 import { statusStyle } from '../status.ts'
 import type { Terminal } from '../terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
@@ -20,16 +20,17 @@ const define: DefineCommand = (command, context) => {
       if (id === undefined) throw new SkilletError('EXECUTION_NOT_FOUND', 'The history is empty: nothing was run yet')
       const execution = await gateway.invoke(getExecution, { id }, call)
       if (json) terminal.out(`${JSON.stringify(output ? { id, output: execution.output, output_truncated: execution.output_truncated } : execution)}\n`)
-      else if (output) terminal.out(execution.output)
+      else if (output) terminal.out(terminal.shown ? steady(execution.output) : execution.output)
       else terminal.out(text(execution, terminal))
     }
   })
 }
 export default define
 
-function text (execution: Execution, { colors: { out }, columns }: Terminal): string {
+function text (execution: Execution, { colors: { out }, columns, shown }: Terminal): string {
   const { bold, dim } = out
-  const { status, error, parameters, output, transitions } = execution
+  const { status, error, parameters, transitions } = execution
+  const output = shown ? steady(execution.output) : execution.output
   const rows = [
     ['status', { text: status, style: statusStyle(status, out) }],
     ...(error === null ? [] : [['error', `${error.code}: ${error.message}`]]),
@@ -40,7 +41,8 @@ function text (execution: Execution, { colors: { out }, columns }: Terminal): st
     ['isolation', execution.isolation ?? ''],
     ...Object.entries(parameters).map(([name, value]) => [`  ${name}`, typeof value === 'string' ? value : JSON.stringify(value)])
   ].filter(([, value]) => value !== '')
-  const head = `${bold(plain(`${execution.skill_name}:${execution.tool_name}`))} ${dim(plain(execution.id))}\n${align(rows, { columns })}`
+  const title = paragraph([{ text: `${execution.skill_name}:${execution.tool_name}`, style: bold }, ' ', { text: execution.id, style: dim }], { columns })
+  const head = `${title}${align(rows, { columns })}`
   if (output === '') return head
   return `${head}${dim(`output${execution.output_truncated ? ', truncated' : ''}:`)}\n${output}${output.endsWith('\n') ? '' : '\n'}`
 }

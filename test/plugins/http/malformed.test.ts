@@ -118,7 +118,7 @@ eachEngine(t, 'requests that are framed in two ways', {}, async (t, server) => {
   for (const [name, request] of cases) {
     const connection = await server.wire()
     const { status } = await connection.write(request).read()
-    t.equal(status, name.includes('host') ? 403 : 400, name)
+    t.ok((name.includes('host') ? [403, 400] : [400]).includes(status), name) // newer releases of uWebSockets.js refuse a second Host themselves
     await connection.ended()
     connection.destroy()
   }

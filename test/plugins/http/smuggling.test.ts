@@ -1,5 +1,5 @@
 import t from 'tap'
-import { eachEngine, requestOf, type TestServer } from './support.ts'
+import { eachEngine, type TestServer } from './support.ts'
 
 const host = 'Host: localhost\r\n'
 const body = '{"query":"x"}'
@@ -61,15 +61,27 @@ const ambiguous: Record<string, string> = {
   'the same host twice': get(host + host)
 }
 
+/**
+ * What an engine reads as well-formed, and serves when nothing follows it: the parser of uWebSockets.js lets spaces and bare line feeds
+ * pass in chunks, and does not look at what stands where a chunk ends. Nothing else is ever served.
+ */
+const served: Readonly<Record<string, readonly string[]>> = {
+  'uWebSockets.js': ['a chunk size with a space', 'a chunk behind a bare line feed', 'a chunk that does not end where it says'],
+  'node:http': []
+}
+
 /** What must be refused on the head alone, and is answered before the connection ends. */
-const answered: Record<string, number> = {
-  'two lengths': 400, 'two lengths, the same': 400, 'chunked twice': 400, 'identity': 400, 'length, then coding': 400, 'two hosts': 403, 'the same host twice': 403,
+const answered: Record<string, number | [number, number]> = {
+  'two lengths': 400, 'two lengths, the same': 400, 'chunked twice': 400, 'identity': 400, 'length, then coding': 400,
+  // Newer releases of uWebSockets.js refuse these themselves, by 400.
+  'two hosts': [403, 400], 'the same host twice': [403, 400],
   'TRACE': 405, 'a WebSocket': 400, 'a WebSocket of a foreign page': 403
 }
 
 const smuggled = `GET /smuggled HTTP/1.1\r\n${host}\r\n`
 const statusesOf = (text: string): number[] => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status))
 
+/** All that is answered until the server ends the connection. */
 async function restOf ({ wire }: TestServer, text: string): Promise<string> {
   const connection = await wire()
   const rest = await connection.write(Buffer.from(text, 'latin1')).rest()
@@ -78,22 +90,55 @@ async function restOf ({ wire }: TestServer, text: string): Promise<string> {
 }
 
 eachEngine(t, 'what could be read in two ways ends its connection', {}, async (t, server) => {
+  const { engine } = server.transport
+  const control = await server.wire()
+  control.write(`GET /api/version HTTP/1.1\r\n${host}\r\n${smuggled}`)
+  t.equal((await control.read()).status, 200)
+  t.match((await control.read()).text, '/smuggled', 'behind a clear request it is answered, and that is seen')
+  control.destroy()
   // uWebSockets.js leaves headers it can't read unanswered, and closes when the connection's ten seconds are over.
   await Promise.all(Object.entries(ambiguous).map(async ([name, request]) => {
-    const rest = await restOf(server, request + smuggled)
-    // Chunks that node:http reads as well-formed are served; nothing else is.
-    const served = statusesOf(rest).filter(status => status < 300)
-    if (served.length > (name.includes('chunk') ? 1 : 0)) t.fail(`${name} is served: ${rest}`)
-    t.notMatch(rest, '/smuggled', name)
+    const [behind, alone] = await Promise.all([restOf(server, request + smuggled), restOf(server, request)])
+    t.same(statusesOf(behind).filter(status => status < 400), [], `${name} is not served with a request behind it`)
+    t.notMatch(behind, '/smuggled', `${name} hides no request`)
+    const fine = statusesOf(alone).filter(status => status < 400)
+    t.ok(fine.length === 0 || (fine.join() === '200' && served[engine]?.includes(name)), `${name} is served only where its engine reads it as well-formed`)
   }))
-  for (const [name, status] of Object.entries(answered)) {
+  for (const [name, allowed] of Object.entries(answered)) {
     const connection = await server.wire()
     const answer = await connection.write(ambiguous[name] ?? '').read()
-    t.match([answer.status, answer.headers.get('connection')], [status, 'close'], name)
-    await connection.ended()
+    t.ok([allowed].flat().includes(answer.status), `${name}: ${answer.status}`)
+    t.equal(answer.headers.get('connection'), 'close', name)
+    t.equal(await connection.rest(), '', `${name}: nothing follows the body that its length covers`)
     connection.destroy()
   }
   t.equal((await server.ask('GET', '/api/health')).status, 200, 'and the server still serves')
+})
+
+eachEngine(t, 'the last reply of a connection is whole, and as long as it says', {}, async (t, server) => {
+  const ways: Record<string, string> = {
+    'a refusal whose body was not read': post('Content-Length: 2000000\r\n', 'x'),
+    'a page': `GET /docs/api HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    'an image': `GET /docs/api/favicon-32x32.png HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    'a large page': `GET /docs/api/swagger-ui.css HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`
+  }
+  for (const [name, request] of Object.entries(ways)) {
+    const connection = await server.wire()
+    const answer = await connection.write(request).read()
+    t.equal(Number(answer.headers.get('content-length')), answer.bytes.length, name)
+    const path = /^GET (\S+)/.exec(request)?.[1]
+    if (path === undefined) t.equal(answer.error.code, 'PAYLOAD_TOO_LARGE')
+    else t.ok((await server.ask('GET', path)).bytes.equals(answer.bytes), `${name} is the same as on a connection that goes on`)
+    connection.halfClose()
+    t.equal(await connection.rest(), '', `${name}: nothing follows`)
+    connection.destroy()
+    t.notMatch(await restOf(server, request + smuggled), '/smuggled', `${name} is the last`)
+  }
+  const head = await server.wire()
+  head.write(`HEAD /docs/api HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`)
+  t.equal((await head.read(true)).status, 200)
+  t.equal(await head.rest(), '', 'nothing follows the head that answers a HEAD')
+  head.destroy()
 })
 
 eachEngine(t, 'a body in chunks is read, and is the last of its connection', {}, async (t, server) => {
@@ -111,24 +156,4 @@ eachEngine(t, 'a body in chunks is read, and is the last of its connection', {},
   t.equal(String((await large.read()).json['output']).length, 200_000)
   t.notMatch(await large.write(smuggled).rest(), /HTTP/, 'a large reply, too, is the last')
   large.destroy()
-})
-
-eachEngine(t, 'requests behind each other get their own replies, in order', { tools: { late: ({ size }) => new Promise(resolve => { setTimeout(resolve, 20, `late ${String(size)}`) }) } }, async (t, server) => {
-  const call = (size: number): Buffer => requestOf('POST', '/api/execute', { Host: 'localhost', 'Content-Type': 'application/json' }, { skill_name: 'demo', tool_name: size % 2 === 0 ? 'late' : 'big', parameters: { size } })
-  const connection = await server.wire()
-  connection.write(Buffer.concat([1, 2, 3, 4, 5, 6].map(call)))
-  const outputs: unknown[] = []
-  // uWebSockets.js ends a connection on which a request comes before the last one is answered.
-  for (let i = 0; i < 6; i++) {
-    const answer = await connection.read().catch(() => undefined)
-    if (answer === undefined) break
-    outputs.push(answer.json['output'])
-  }
-  const expected = ['é', 'late 2', 'ééé', 'late 4', 'ééééé', 'late 6']
-  t.same(outputs, expected.slice(0, outputs.length), 'none gets another\'s')
-  if (server.transport.engine === 'node:http') t.equal(outputs.length, 6)
-  connection.destroy()
-  const own = await server.wire()
-  for (let i = 1; i <= 6; i++) t.equal((await own.write(call(i)).read()).json['output'], expected[i - 1])
-  own.destroy()
 })

@@ -11,11 +11,11 @@ const collectGarbage = runInNewContext('gc') as () => void
 const piece = new Uint8Array(65_536).fill(0x61)
 
 /** An endpoint whose streams tell what becomes of them. */
-function streams (): { plugin: ReturnType<typeof definePlugin<'endpoint'>>, seen: { pulled: number, cancelled: number, aborted: number } } {
-  const seen = { pulled: 0, cancelled: 0, aborted: 0 }
+function streams (): { plugin: ReturnType<typeof definePlugin<'endpoint'>>, seen: { pulled: number, cancelled: number, aborted: number, fail: () => void } } {
+  const seen = { pulled: 0, cancelled: 0, aborted: 0, fail: () => {} }
   const events = { headers: { 'content-type': 'text/event-stream' } }
   const endpoint: Endpoint = {
-    routes: [{ method: 'GET', path: '/endless' }, { method: 'GET', path: '/quiet' }, { method: 'GET', path: '/breaks' }, { method: 'POST', path: '/echo' }],
+    routes: [{ method: 'GET', path: '/endless' }, { method: 'GET', path: '/quiet' }, { method: 'GET', path: '/breaks' }, { method: 'GET', path: '/fails' }, { method: 'POST', path: '/echo' }],
     async fetch (request) {
       request.signal.addEventListener('abort', () => { seen.aborted++ })
       const cancel = (): void => { seen.cancelled++ }
@@ -26,6 +26,13 @@ function streams (): { plugin: ReturnType<typeof definePlugin<'endpoint'>>, seen
             controller.enqueue(piece)
           },
           cancel
+        }), events)
+        case '/fails': return new Response(new ReadableStream({
+          start (controller) { seen.fail = () => { controller.error(new Error('given up')) } },
+          pull (controller) {
+            seen.pulled += piece.length
+            controller.enqueue(piece)
+          }
         }), events)
         case '/quiet': return new Response(new ReadableStream({ cancel }), events)
         case '/breaks': return new Response(new ReadableStream({ pull (controller) { controller.error(new Error('broken')) } }), events)
@@ -84,6 +91,21 @@ for (const engine of engines) {
 
     await t.test('a stream that breaks ends the connection, not the reply', async t => {
       await t.rejects(fetch(`${url}/breaks`).then(response => response.text()))
+    })
+
+    await t.test('one that fails while the client takes nothing ends the connection', async () => {
+      const response = await fetch(`${url}/fails`)
+      let before = -1
+      await until(async () => {
+        const still = seen.pulled === before
+        before = seen.pulled
+        await new Promise(resolve => setTimeout(resolve, 200))
+        return still
+      })
+      const { aborted } = seen
+      seen.fail()
+      await until(() => seen.aborted === aborted + 1)
+      await response.body?.cancel()
     })
 
     await t.test('other replies come whole, and the checks of the server stand before', async t => {

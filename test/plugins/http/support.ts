@@ -12,12 +12,13 @@ import http, { type HttpTransport } from '../../../plugins/http/index.ts'
 import storage from '../../../plugins/storage-memory/index.ts'
 import { skillSource } from '../../support/kernel.ts'
 import { skillOf } from '../../support/skill.ts'
+import { glibcOf, hasUws } from '../../support/uws.ts'
 import { Wire, type Answer } from './wire.ts'
 
 export const version = { version: '1.2.3', commit: 'abcdef0', build_date: '2026-01-02' }
 
 /** Where uWebSockets.js has a binary, both engines run every test; elsewhere node:http alone does. */
-export const uwsExpected = ['20', '22'].includes(process.versions.node.split('.')[0] ?? '')
+export const uwsExpected = hasUws(process.versions.node, glibcOf(process.report.getReport()))
 export const engines = uwsExpected ? ['uws', 'node'] as const : ['node'] as const
 
 export interface ServerOptions {
@@ -144,7 +145,7 @@ export function eachEngine (t: Test, name: string, options: Omit<ServerOptions, 
   }
 }
 
-interface Described { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> }
+interface Described { paths: Record<string, Record<string, { responses: Record<string, { content?: Record<string, { examples?: object }> }> }>> }
 
 /** Compiles the description that the server gives of itself to a check of its replies. */
 async function describedReplies (port: number, key: string | undefined): Promise<TestServer['check']> {
@@ -168,6 +169,9 @@ async function describedReplies (port: number, key: string | undefined): Promise
     const validate = ajv.getSchema(`doc#${pointer}`)
     if (validate === undefined) throw new Error(`the description has nothing at ${pointer}`)
     if (!validate(answer.json)) throw new Error(`${method} ${path} ${answer.status} does not fit its description: ${ajv.errorsText(validate.errors)}\n${answer.text}`)
+    const codes = operation?.responses[answer.status]?.content?.['application/json']?.examples
+    const code = answer.json['success'] === false ? answer.error.code : undefined
+    if (codes !== undefined && code !== undefined && !Object.hasOwn(codes, code)) throw new Error(`${method} ${path}: ${answer.status} is not described with ${code}`)
     for (const field of ['api_version', 'service_version']) if (answer.json[field] !== version.version) throw new Error(`${method} ${path} lacks ${field}`)
   }
 }

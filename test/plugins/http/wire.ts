@@ -61,6 +61,18 @@ export class Wire {
     return this
   }
 
+  /** Resolves when the system has taken what was written, or never will, and a server in this process has had a turn to read it. */
+  async sent (): Promise<void> {
+    await new Promise<void>(resolve => {
+      if (this.#socket.destroyed) resolve()
+      else this.#socket.once('close', resolve).write('', () => { this.#socket.off('close', resolve); resolve() })
+    })
+    for (let turns = 0; turns < 3; turns++) await new Promise(resolve => setImmediate(resolve))
+  }
+
+  /** Whether the connection is closed, be it that nothing is read from it. */
+  get gone (): boolean { return this.#socket.destroyed }
+
   /** Sends no more, and still reads. */
   halfClose (): void { this.#socket.end() }
 
@@ -114,9 +126,8 @@ export class Wire {
       this.#drop(mark + 2)
       const part = await this.#take(size)
       parts.push(part)
-      // A refusal that is cut off while the client still sends lacks its last chunk.
-      if (size === 0 || (parts.length === 1 && headers.get('connection') === 'close')) return Buffer.concat(parts)
       await this.#take(2)
+      if (size === 0) return Buffer.concat(parts)
     }
   }
 

@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Bus, cut, silentLogger } from '../../../kernel/index.ts'
 import { RecentEvents, Room } from '../../../plugins/mcp/events.ts'
+import { StreamPlaces } from '../../../plugins/mcp/places.ts'
 import { Reports } from '../../../plugins/mcp/reports.ts'
+import { boundUnread, unreadBytesMax } from '../../../plugins/mcp/unread.ts'
 import { until } from '../../support/until.ts'
 
 t.test('a cut keeps to its length, and both ends are what they were', async () => {
@@ -73,4 +75,42 @@ t.test('progress only increases, is heard while a tool is silent, and is bounded
   await new Promise(resolve => setTimeout(resolve, 30))
   t.equal(told.length, before, 'nothing follows the end')
   reports.close()
+})
+
+t.test('a stream fails when too much of it is left unread, and not before', async t => {
+  const of = (write: (controller: ReadableStreamDefaultController<Uint8Array>) => void, cancel?: () => void): Response =>
+    new Response(new ReadableStream<Uint8Array>({ start: write, ...(cancel !== undefined && { cancel }) }), { headers: { 'content-type': 'text/event-stream' } })
+  const piece = new Uint8Array(1_048_576)
+  const pieces = unreadBytesMax / piece.length
+  let ended = 0
+  let cancelled = false
+  const fits = boundUnread(of(controller => {
+    for (let i = 0; i < pieces; i++) controller.enqueue(piece)
+    controller.close()
+  }), () => { ended++ })
+  t.equal((await fits.arrayBuffer()).byteLength, unreadBytesMax)
+  t.equal(ended, 1)
+  const tooMuch = boundUnread(of(controller => { for (let i = 0; i <= pieces; i++) controller.enqueue(piece) }, () => { cancelled = true }), () => { ended++ })
+  await until(() => ended === 2)
+  await t.rejects(tooMuch.arrayBuffer(), /unread/)
+  t.ok(cancelled, 'whoever writes to it hears of it')
+  const large = new Uint8Array(2 * unreadBytesMax)
+  t.equal((await boundUnread(of(controller => {
+    controller.enqueue(large)
+    controller.close()
+  })).arrayBuffer()).byteLength, large.length, 'a message that is longer is one')
+})
+
+t.test('places are counted by caller, and given back once', async t => {
+  const places = new StreamPlaces()
+  const taken = Array.from({ length: 200 }, () => places.take('one'))
+  t.throws(() => places.take('one'), { code: 'OVERLOADED', message: /as many as one caller may have/ })
+  const others = Array.from({ length: 800 }, (_, i) => places.take(`caller ${i % 10}`))
+  t.throws(() => places.take('another'), { code: 'OVERLOADED', message: /1000 streams are in use/ })
+  taken[0]?.()
+  taken[0]?.()
+  places.take('another')
+  t.throws(() => places.take('another'), { code: 'OVERLOADED' })
+  for (const leave of [...taken, ...others]) leave()
+  t.equal(Array.from({ length: 200 }, () => places.take('one')).length, 200)
 })

@@ -3,6 +3,7 @@ import { open, readdir, readlink, realpath, stat, type FileHandle } from 'node:f
 import type { Dirent, Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { PrivatePaths } from './private-paths.ts'
 
 /** The most entries of one folder that are read. */
 const entriesMax = 100_000
@@ -10,24 +11,30 @@ const entriesMax = 100_000
 /** What was opened within the roots, verified after it was opened. */
 export interface Opened { handle: FileHandle, path: string, stats: Stats }
 
-/** The folders that may be looked into, and the only way to what is in them. */
+/** The folders that may be looked into, and the only way to what is in them, less what is Skillet's own. */
 export class Roots {
   readonly #roots: readonly string[]
+  readonly #private: PrivatePaths
 
-  private constructor (roots: readonly string[]) {
+  private constructor (roots: readonly string[], own: PrivatePaths) {
     this.#roots = roots
+    this.#private = own
   }
 
-  /** @param config the skill's section of the configuration: `roots`, a list of folders; the working directory where absent */
-  static async of ({ roots = ['.'] }: Readonly<Record<string, unknown>>): Promise<Roots> {
-    if (!Array.isArray(roots) || roots.length === 0 || !roots.every(root => typeof root === 'string' && root !== '')) throw new Error('[skills.config.files] roots must be a list of folders')
-    const found = await Promise.all(roots.map(root => realpath(resolve(home(String(root)))).catch(() => undefined)))
+  /**
+   * For one call: what is there is looked up anew.
+   * @param config what a skill that declares `reads_files` is given: `roots`, a list of folders (the working directory where absent), and `private_paths`
+   */
+  static async of ({ roots = ['.'], private_paths = [] }: Readonly<Record<string, unknown>>): Promise<Roots> {
+    if (!isListOfPaths(roots) || roots.length === 0) throw new Error('[skills.config.files] roots must be a list of folders')
+    if (!isListOfPaths(private_paths)) throw new Error('private_paths must be a list of paths')
+    const found = await Promise.all(roots.map(root => realpath(resolve(home(root))).catch(() => undefined)))
     const there = found.filter(root => root !== undefined)
     if (there.length === 0) throw new Error(`none of the folders in [skills.config.files] roots is there: ${roots.join(', ')}`)
-    return new Roots(there)
+    return new Roots(there, await PrivatePaths.of(private_paths))
   }
 
-  /** An asked path without symbolic links. A relative one is relative to the first root. @throws Error when it lies outside */
+  /** An asked path without symbolic links. A relative one is relative to the first root. @throws Error when it lies outside, or is Skillet's own */
   async real (asked: string): Promise<string> {
     const expanded = home(asked)
     const path = isAbsolute(expanded) ? resolve(expanded) : resolve(this.#roots[0] ?? '/', expanded)
@@ -37,9 +44,11 @@ export class Roots {
     } catch (error) {
       // Outside, nothing is told of what is there and what is not.
       if (!this.#holds(path)) throw outside(asked, error)
+      if (this.#private.covers(path)) throw ownPath(asked)
       throw new Error(`${asked} ${codeOf(error) === 'ENOENT' ? 'does not exist' : `can't be read (${codeOf(error)})`}`, { cause: error })
     }
     if (!this.#holds(real)) throw outside(asked)
+    if (this.#private.covers(real)) throw ownPath(asked)
     return real
   }
 
@@ -58,7 +67,9 @@ export class Roots {
     const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const stats = await handle.stat()
-      if (!this.#holds(await realOf(handle, path, stats))) throw outside(this.show(path))
+      const real = await realOf(handle, path, stats)
+      if (!this.#holds(real)) throw outside(this.show(path))
+      if (await this.#private.has(real, stats)) throw ownPath(this.show(path))
       return { handle, path, stats }
     } catch (error) {
       await handle.close()
@@ -66,7 +77,7 @@ export class Roots {
     }
   }
 
-  /** Entries of a folder, by name. @throws Error when it is none, or has too many */
+  /** Entries of a folder, by name, without what is Skillet's own. @throws Error when it is none, or has too many */
   async entries (path: string): Promise<Dirent[]> {
     const { handle, stats } = await this.open(path)
     try {
@@ -74,7 +85,7 @@ export class Roots {
       // By the descriptor where the system has such paths: what was verified is what is read.
       const found = await readdir(process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path, { withFileTypes: true })
       if (found.length > entriesMax) throw new Error(`${this.show(path)} has more than ${entriesMax} entries`)
-      return found.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+      return found.filter(({ name }) => !this.#private.covers(join(path, name))).sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
     } finally {
       await handle.close()
     }
@@ -96,6 +107,14 @@ async function realOf (handle: FileHandle, path: string, stats: Stats): Promise<
 
 function home (path: string): string {
   return path === '~' ? homedir() : path.startsWith('~/') ? join(homedir(), path.slice(2)) : path
+}
+
+function isListOfPaths (value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(path => typeof path === 'string' && path !== '')
+}
+
+function ownPath (asked: string): Error {
+  return new Error(`${asked} is Skillet's own (its configuration, secrets, data or processes), which no tool reads`)
 }
 
 function outside (asked: string, cause?: unknown): Error {

@@ -1,0 +1,232 @@
+import type { Node, PythonCall, PythonSource } from './python-source.ts'
+import type { ScriptArgument } from './script-arguments.ts'
+
+/** What an argument parser of the source says. */
+export interface ParserReading {
+  description: string | undefined
+  usage: string | undefined
+  /** Undefined where only running the script would tell. */
+  arguments: ScriptArgument[] | undefined
+  /** Whether it is known that it refuses to be called without arguments. */
+  needs: boolean
+}
+
+interface Found {
+  node: Node
+  call: PythonCall
+}
+
+/** Actions by which an option takes no value, and those by which it takes one. */
+const flagActions = new Set(['store_true', 'store_false', 'store_const', 'append_const', 'count'])
+const valueActions = new Set(['store', 'append', 'extend'])
+/** Statements in which a call may be made several times, or not at all. */
+const branches = new Set([
+  'ForStatement',
+  'WhileStatement',
+  'ConditionalExpression',
+  'ArrayComprehensionExpression',
+  'LambdaExpression'
+])
+
+/** Reads `argparse.ArgumentParser(…)` and its `add_argument(…)`; undefined where there is none. */
+export function readArgparse (source: PythonSource, all: readonly Found[]): ParserReading | undefined {
+  const made = all.filter(({ call }) => /^(?:argparse\.)?ArgumentParser$/.test(call.name))
+  const [parser] = made
+  if (parser === undefined) return undefined
+  const { named, spread } = parser.call
+  const { receivers, exclusive } = receiversOf(source, parser.node, all)
+  const adding = all.filter(({ call: { name } }) => name.endsWith('.add_argument'))
+  const found = adding.map(({ node, call }) => {
+    const receiver = call.name.slice(0, -'.add_argument'.length)
+    return receivers.has(receiver) && isUnconditional(node)
+      ? readArgument(source, call, exclusive.has(receiver))
+      : undefined
+  })
+  const commands = all.filter(({ call }) => call.name.endsWith('.add_subparsers'))
+  const dynamic =
+    made.length > 1 ||
+    spread ||
+    named.has('parents') ||
+    commands.length > 0 ||
+    found.includes(undefined) ||
+    all.some(({ call: { name } }) => /\.parse_known_(?:intermixed_)?args$/.test(name)) ||
+    isPassedOn(source, all, receivers)
+  const read = found.flatMap(one => one ?? [])
+  return {
+    description: source.string(named.get('description')),
+    usage: source.string(named.get('usage')),
+    arguments: dynamic ? undefined : read,
+    needs:
+      read.some(({ required }) => required) ||
+      commands.some(({ call }) => source.value(call.named.get('required')) === true)
+  }
+}
+
+/** The names of the parser and of its groups; those of groups of which only one argument may be given. */
+function receiversOf (
+  source: PythonSource,
+  parser: Node,
+  all: readonly Found[]
+): { receivers: Set<string>, exclusive: Set<string> } {
+  const receivers = new Set([assignedTo(source, parser) ?? 'parser'])
+  const exclusive = new Set<string>()
+  for (const {
+    node,
+    call: { name }
+  } of all) {
+    const [, of = '', kind] = /^(\w+)\.add_(argument|mutually_exclusive)_group$/.exec(name) ?? []
+    const group = assignedTo(source, node)
+    if (group === undefined || !receivers.has(of)) continue
+    receivers.add(group)
+    if (kind === 'mutually_exclusive' || exclusive.has(of)) exclusive.add(group)
+  }
+  return { receivers, exclusive }
+}
+
+/** Whether another function is given the parser or a group, to which it may add. */
+function isPassedOn (source: PythonSource, all: readonly Found[], receivers: ReadonlySet<string>): boolean {
+  const isReceiver = (node: Node): boolean => node.name === 'VariableName' && receivers.has(source.of(node))
+  return all.some(
+    ({ call: { positional, named } }) => positional.some(isReceiver) || [...named.values()].some(isReceiver)
+  )
+}
+
+function assignedTo (source: PythonSource, { parent }: Node): string | undefined {
+  const target = parent?.name === 'AssignStatement' ? parent.firstChild : null
+  return target?.name === 'VariableName' ? source.of(target) : undefined
+}
+
+/** Whether a call is made once, whatever happens; the guard of the main program does not count. */
+function isUnconditional (node: Node): boolean {
+  for (let at = node.parent; at !== null; at = at.parent) {
+    if (branches.has(at.name) || (at.name === 'IfStatement' && at.parent?.name !== 'Script')) return false
+  }
+  return true
+}
+
+/** One argument, or two for a flag with its opposite, none for what only helps; undefined where it can't be known. */
+function readArgument (source: PythonSource, call: PythonCall, exclusive: boolean): ScriptArgument[] | undefined {
+  const { named, spread } = call
+  const names = call.positional.map(node => source.string(node)).filter(name => name !== undefined)
+  const [first] = names
+  if (spread || first === undefined || names.length < call.positional.length) return undefined
+  const option = first.startsWith('-')
+  const flag = names.find(name => name.startsWith('--')) ?? first
+  const name = option ? flag.replace(/^-+/, '') : first
+  const common = { name, description: helpOf(source, named, name) }
+  const given = named.get('action')
+  if (given !== undefined && source.of(given).endsWith('BooleanOptionalAction')) return flagPair(common, flag)
+  const action = given === undefined ? 'store' : source.value(given)
+  if (action === 'version' || action === 'help') return []
+  if (typeof action !== 'string') return undefined
+  if (option && flagActions.has(action)) return [{ ...common, kind: 'flag', flag, type: 'string', required: false }]
+  if (!valueActions.has(action)) return undefined
+  const many = manyOf(source, named.get('nargs'))
+  if (many === 'unknown') return undefined
+  return [
+    {
+      ...common,
+      ...valueOf(source, named, exclusive || action !== 'store'),
+      ...(option
+        ? { kind: 'option', flag, required: source.value(named.get('required')) === true }
+        : { kind: 'positional', required: many === undefined || (many !== 'optional' && many.least > 0) }),
+      ...(typeof many === 'object' && { values: many }),
+      ...(action !== 'store' && many === undefined && { repeated: true })
+    }
+  ]
+}
+
+type Named = Pick<ScriptArgument, 'name' | 'description'>
+
+function flagPair ({ name, description }: Named, flag: string): ScriptArgument[] {
+  const of = (name: string, flag: string, description: string): ScriptArgument => ({
+    name,
+    kind: 'flag',
+    flag,
+    type: 'string',
+    required: false,
+    description
+  })
+  return [of(name, flag, description), of(`no_${name}`, flag.replace(/^--/, '--no-'), `The opposite of ${flag}`)]
+}
+
+/** Type, choices and default of a value. */
+export function valueOf (
+  source: PythonSource,
+  named: PythonCall['named'],
+  withoutDefault: boolean
+): Pick<ScriptArgument, 'type' | 'choices' | 'default'> {
+  const given = named.get('type')
+  const kind =
+    given === undefined
+      ? ''
+      : source
+          .of(given)
+          .replace(/^click\./, '')
+          .toLowerCase()
+  const type =
+    kind === 'int' || kind.startsWith('intrange')
+      ? 'integer'
+      : kind === 'float' || kind.startsWith('floatrange')
+        ? 'number'
+        : 'string'
+  const choices = choicesOf(source, named)
+  const initial = source.value(named.get('default'))
+  const preset = !withoutDefault && (typeof initial === 'string' || typeof initial === 'number') && initial !== ''
+  return { type, ...(choices !== undefined && { choices }), ...(preset && { default: initial }) }
+}
+
+/** `choices=["a", "b"]`, `type=click.Choice(["a", "b"])`, or what a `metavar="true|false"` says. */
+function choicesOf (source: PythonSource, named: PythonCall['named']): (string | number)[] | undefined {
+  const given = named.get('type')
+  const choice = given?.name === 'CallExpression' ? source.call(given) : undefined
+  const values = source.value(
+    named.get('choices') ?? (choice?.name.endsWith('Choice') === true ? choice.positional[0] : undefined)
+  )
+  if (Array.isArray(values)) {
+    const plain = values.filter(value => typeof value === 'string' || typeof value === 'number')
+    return plain.length === values.length && plain.length > 0 ? [...new Set(plain)] : undefined
+  }
+  const metavar = source.string(named.get('metavar'))
+  return metavar !== undefined && /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)+$/.test(metavar) ? metavar.split('|') : undefined
+}
+
+function manyOf (source: PythonSource, given: Node | undefined): ScriptArgument['values'] | 'optional' | 'unknown' {
+  if (given === undefined) return undefined
+  if (/(?:^|\.)REMAINDER$/.test(source.of(given))) return { least: 0, rest: true }
+  const value = source.value(given)
+  switch (value) {
+    case null:
+      return undefined
+    case '?':
+      return 'optional'
+    case '*':
+      return { least: 0 }
+    case '+':
+      return { least: 1 }
+    case '...':
+      return { least: 0, rest: true }
+    default:
+      return typeof value === 'number' && value >= 1 ? { least: value, most: value } : 'unknown'
+  }
+}
+
+/**
+ * What is said of an argument, with what stands in for it in the text; and its default, where that goes without
+ * saying.
+ */
+export function helpOf (source: PythonSource, named: PythonCall['named'], name: string): string {
+  const help = source.string(named.get('help')) ?? ''
+  const initial = source.value(named.get('default'))
+  const preset =
+    initial === undefined || initial === null || initial === '' || initial === '==SUPPRESS=='
+      ? undefined
+      : String(initial)
+  const filled = help
+    .replaceAll(/%\((\w+)\)[sdrf]/g, (_whole, key: string) =>
+      key === 'default' ? (preset ?? 'none') : key === 'dest' ? name : key === 'prog' ? 'it' : '…'
+    )
+    .replaceAll('%%', '%')
+  const said = preset === undefined || typeof initial === 'boolean' || /default/i.test(filled)
+  return said ? filled : `${filled}${filled === '' ? '' : ' '}(default: ${preset})`
+}

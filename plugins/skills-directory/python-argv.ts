@@ -1,0 +1,223 @@
+import { childrenOf, parametersOf, type Node, type PythonSource } from './python-source.ts'
+import type { ScriptArgument } from './script-arguments.ts'
+import { placeholdersOf } from './script-usage.ts'
+
+/** What a script that reads `sys.argv` itself takes. */
+export interface ArgvReading {
+  /** Undefined where only running the script would tell. */
+  arguments: ScriptArgument[] | undefined
+  /** How many it needs at least, as far as that is known. */
+  least: number
+  /** Whether all of them are passed on, or looked through. */
+  passes: boolean
+}
+
+interface Use {
+  index: number
+  node: Node
+  guarded: boolean
+}
+interface Bounds {
+  least: number
+  most: number
+}
+
+/** The most arguments that are told apart by their place. */
+const placesMax = 20
+
+/** Undefined where the script does not look at `sys.argv`. */
+export function readArgv (source: PythonSource, usage: string | undefined): ArgvReading | undefined {
+  const found = source.all(['MemberExpression', 'VariableName']).filter(node => isArgv(source, node))
+  if (found.length === 0) return undefined
+  const bounds: Bounds = { least: 0, most: Infinity }
+  const uses: Use[] = []
+  let passes = false
+  for (const node of found) {
+    const compared = comparisonOf(source, node)
+    if (compared !== undefined) limit(bounds, source, compared)
+    else if (indexOf(source, node) === undefined) passes ||= !isLength(source, node)
+    else uses.push({ index: indexOf(source, node) ?? 0, node: node.parent ?? node, guarded: isGuarded(source, node) })
+  }
+  const places = uses.filter(({ index }) => index >= 1)
+  const needed = places.filter(({ guarded }) => !guarded).reduce((most, { index }) => Math.max(most, index), 0)
+  const least = Math.max(bounds.least, needed)
+  const count = Math.max(
+    least,
+    places.reduce((most, { index }) => Math.max(most, index), 0)
+  )
+  const whole = !passes && count > 0 && count <= placesMax && (bounds.most === Infinity || bounds.most === count)
+  const named = whole ? argumentsOf(source, places, count, least, usage) : []
+  return { arguments: whole && named.length === count ? named : undefined, least, passes }
+}
+
+function isArgv (source: PythonSource, node: Node): boolean {
+  if (node.name === 'MemberExpression') return /^(?:sys|_sys)\s*\.\s*argv$/.test(source.of(node))
+  return (
+    source.of(node) === 'argv' &&
+    node.parent?.name !== 'ImportStatement' &&
+    /^\s*from sys import [^\n]*\bargv\b/m.test(source.text)
+  )
+}
+
+function isLength (source: PythonSource, node: Node): boolean {
+  const call = node.parent?.parent
+  return call?.name === 'CallExpression' && source.call(call).name === 'len'
+}
+
+/** `len(sys.argv) != 3` */
+function comparisonOf (source: PythonSource, node: Node): Node | undefined {
+  const call = isLength(source, node) ? node.parent?.parent : undefined
+  return call?.parent?.name === 'BinaryExpression' ? call.parent : undefined
+}
+
+/** The place that is looked at, `sys.argv[1]`; undefined for all else. */
+function indexOf (source: PythonSource, { parent, to }: Node): number | undefined {
+  if (parent?.name !== 'MemberExpression') return undefined
+  const [, index] = /^\s*\[\s*(\d+)\s*\]$/.exec(source.of({ from: to, to: parent.to })) ?? []
+  return index === undefined ? undefined : Number(index)
+}
+
+/** What a guard that ends the script says of how many there must be. */
+function limit (bounds: Bounds, source: PythonSource, comparison: Node): void {
+  const statement = conditionOf(comparison)
+  const body = statement?.getChild('Body')
+  if (body === null || body === undefined || !ends(source, body)) return
+  const parts = childrenOf(comparison)
+  const [operator, right] = [
+    parts
+      .slice(1, -1)
+      .map(part => source.of(part))
+      .join(' '),
+    source.value(parts.at(-1))
+  ]
+  const counts = (Array.isArray(right) ? right : [right])
+    .filter(count => typeof count === 'number')
+    .map(count => count - 1)
+  if (counts.length === 0) return
+  const [low, high] = [Math.min(...counts), Math.max(...counts)]
+  if (operator === '!=' || operator === 'not in') Object.assign(bounds, { least: low, most: high })
+  else if (operator === '<') bounds.least = low
+  else if (operator === '<=' || (operator === '==' && low === bounds.least)) bounds.least = low + 1
+  else if (operator === '>') bounds.most = high
+}
+
+/** The `if` whose condition a comparison is, alone or as one of several of which any is enough. */
+function conditionOf (comparison: Node): Node | undefined {
+  let at = comparison
+  for (;;) {
+    const { parent } = at
+    if (parent === null) return undefined
+    if (parent.name === 'IfStatement') return at.from < (parent.getChild('Body')?.from ?? 0) ? parent : undefined
+    const either = parent.name === 'BinaryExpression' && parent.getChild('or') !== null
+    if (!either && parent.name !== 'ParenthesizedExpression') return undefined
+    at = parent
+  }
+}
+
+/** Whether a block is left at its end. */
+function ends (source: PythonSource, body: Node): boolean {
+  const last = childrenOf(body).at(-1)
+  if (last === undefined) return false
+  if (last.name === 'RaiseStatement' || last.name === 'ReturnStatement') return true
+  const call = last.name === 'ExpressionStatement' ? last.firstChild : null
+  return (
+    call?.name === 'CallExpression' &&
+    /^(?:sys\.exit|exit|quit|os\._exit|usage|print_usage|die|fail)$/.test(source.call(call).name)
+  )
+}
+
+/** Whether a place is only looked at where the script has made sure that it is there. */
+function isGuarded (source: PythonSource, node: Node): boolean {
+  for (let at = node; at.parent !== null; at = at.parent) {
+    const { parent } = at
+    if (parent.name === 'TryStatement' && source.of(parent).includes('IndexError')) return true
+    if (deciding(parent, at).some(other => /\bargv\b/.test(source.of(other)))) return true
+  }
+  return false
+}
+
+/** What decides whether a part of an expression or statement is reached. */
+function deciding (whole: Node, part: Node): Node[] {
+  const others = childrenOf(whole).filter(({ from }) => from !== part.from)
+  switch (whole.name) {
+    case 'ConditionalExpression':
+      return others
+    case 'BinaryExpression':
+      return whole.getChild('and') === null && whole.getChild('or') === null
+        ? []
+        : others.filter(({ from }) => from < part.from)
+    case 'IfStatement':
+      return part.name === 'Body' ? others.filter(({ name }) => name !== 'Body') : []
+    default:
+      return []
+  }
+}
+
+/** The arguments whose names are known. */
+function argumentsOf (
+  source: PythonSource,
+  uses: readonly Use[],
+  count: number,
+  least: number,
+  usage: string | undefined
+): ScriptArgument[] {
+  const placeholders = usage === undefined ? [] : placeholdersOf(usage)
+  return Array.from({ length: count }).flatMap((_, i): ScriptArgument[] => {
+    const shown = placeholders.length === count ? placeholders[i] : undefined
+    const own = uses
+      .filter(({ index }) => index === i + 1)
+      .map(({ node }) => nameOf(source, node))
+      .find(found => found !== undefined)
+    const name = own?.name ?? shown?.name
+    if (name === undefined) return []
+    return [
+      {
+        name,
+        kind: 'positional',
+        type: own?.type ?? 'string',
+        description: (shown?.text ?? name).replaceAll('_', ' '),
+        required: i < least
+      }
+    ]
+  })
+}
+
+const types: Readonly<Record<string, ScriptArgument['type']>> = { int: 'integer', float: 'number' }
+/** Calls whose value is still that of their argument. */
+const wrapper =
+  /^(?:int|float|str|(?:pathlib\.)?Path|os\.path\.\w+|os\.fspath)$|\.(?:strip|lower|upper|resolve|absolute|expanduser)$/
+
+/** What the script calls the value: the variable it goes to, or the parameter of its function. */
+function nameOf (source: PythonSource, node: Node): { name: string, type: ScriptArgument['type'] } | undefined {
+  let type: ScriptArgument['type'] = 'string'
+  let given = node
+  for (let at = node; at.parent !== null; at = at.parent) {
+    const { parent } = at
+    if (parent.name === 'ArgList') given = at
+    if (parent.name === 'AssignStatement') {
+      const target = parent.firstChild
+      return target?.name === 'VariableName' ? { name: source.of(target), type } : undefined
+    }
+    if (parent.name === 'CallExpression') {
+      const call = source.call(parent)
+      type = types[call.name] ?? type
+      const parameter = parameterFor(source, parent, given)
+      if (parameter !== undefined) return { name: parameter, type }
+      if (!wrapper.test(call.name)) return undefined
+    } else if (
+      !['ArgList', 'ConditionalExpression', 'ParenthesizedExpression', 'MemberExpression'].includes(parent.name)
+    )
+      return undefined
+  }
+  return undefined
+}
+
+/** What a function of the script calls the value that it is given there. */
+function parameterFor (source: PythonSource, node: Node, given: Node): string | undefined {
+  const call = source.call(node)
+  const place = call.positional.findIndex(({ from }) => from === given.from)
+  const definition = source.root
+    .getChildren('FunctionDefinition')
+    .find(one => source.of(one.getChild('VariableName') ?? { from: 0, to: 0 }) === call.name)
+  return place < 0 || definition === undefined ? undefined : parametersOf(source, definition)[place]
+}

@@ -1,0 +1,68 @@
+/** What makes the body of a function or class worth reading: arguments, imports, what it says of its usage. */
+const words = [
+  'argv', 'argparse', 'ArgumentParser', 'OptionParser', 'add_\\w+', 'parse_\\w*args', 'import\\s', 'click\\.',
+  'typer\\.', 'fire\\.', 'getopt', 'docopt', 'usage\\s*:'
+]
+const telling = new RegExp(`\\b(?:${words.join('|')})`, 'i')
+const block = /^(?:async\s+def|def|class)\s/
+
+/**
+ * A Python script without the bodies of functions and classes that say nothing of how it is called: parsing takes
+ * nearly all of the time that reading a script does, and most of a script is such bodies.
+ */
+export function skeletonOf (text: string): string {
+  const kept: string[] = []
+  const lines = text.split('\n')
+  const quotes = new Quotes()
+  let decorated = false
+  for (let i = 0; i < lines.length;) {
+    const line = lines[i] ?? ''
+    if (quotes.open || !block.test(line)) {
+      quotes.pass(line)
+      decorated = line.startsWith('@') || (decorated && /^[\s)]/.test(line))
+      kept.push(line)
+      i++
+      continue
+    }
+    const from = i
+    const head = headEndOf(lines, from)
+    for (i = Math.min(head + 1, lines.length); i < lines.length; i++) {
+      const line = lines[i] ?? ''
+      if (!quotes.open && /^[^\s#]/.test(line)) break
+      quotes.pass(line)
+    }
+    const whole = lines.slice(from, i)
+    const body = whole.slice(head - from + 1)
+    if (decorated || body.length === 0 || telling.test(body.join('\n'))) kept.push(...whole)
+    else kept.push(...whole.slice(0, head - from + 1), '    pass')
+    decorated = false
+  }
+  return kept.join('\n')
+}
+
+/** The last line of a definition's head: that of the colon behind its parentheses. */
+function headEndOf (lines: readonly string[], from: number): number {
+  let depth = 0
+  for (let i = from; i < lines.length; i++) {
+    const line = lines[i] ?? ''
+    for (const [bracket] of line.matchAll(/[()[\]{}]/g)) depth += '([{'.includes(bracket) ? 1 : -1
+    if (depth <= 0 && line.includes(':')) return i
+  }
+  return lines.length - 1
+}
+
+/** Whether a text of several lines is open, `"""` or `'''`. */
+class Quotes {
+  #open: string | undefined
+
+  get open (): boolean {
+    return this.#open !== undefined
+  }
+
+  pass (line: string): void {
+    for (const [mark] of line.matchAll(/"""|'''/g)) {
+      if (this.#open === undefined) this.#open = mark
+      else if (this.#open === mark) this.#open = undefined
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** The longest description of a script, in characters. */
+const aboutMax = 500
+
+/** Paragraphs that say nothing of what a script does. */
+const noise = [
+  /^(?:copyright|©|\(c\)|licen[cs]ed?\b|spdx-|all rights reserved|permission is hereby granted)/i,
+  /^this (?:file|program) is (?:part of|free software)/i,
+  /^(?:usage|examples?|requires?|requirements|dependencies|prerequisites)\s*:/i,
+  /^(?:install(?:ation)?|authors?|version|date|todo|note)\s*:/i,
+  /^(?:-\*-|vim?:|coding[:=]|shellcheck |eslint|prettier|@ts-|@license|@preserve|@flow|@format)/i,
+  /^(?:pylint|pyright|type:\s*ignore|noqa|mypy|ruff|fmt:|region|global )/i,
+  /^\/\/\/? /,
+  /^(?:exit|stop|fail|abort|die|quit)\b[^.]*\b(?:on|if|when|upon|at)\b[^.]*\b(?:errors?|fails?|failures?|unset)\b/i,
+  /^(?:be |use )?(?:strict|safe|safer|fail-fast|unofficial)[^.]*\bmode\b/i,
+  /^(?:fail fast|safety|constants|imports?|config(?:uration)?|variables|globals|colou?rs|setup)\b[^.]{0,60}$/i,
+  /^[-=#*_~+/\\|\s]*$/
+]
+
+/** The first paragraph of a text that tells what a script is for, in one line; empty where there is none. */
+export function aboutOf (text: string): string {
+  for (const block of text.split(/\n\s*\n/)) {
+    const lines = block
+      .split('\n')
+      .map(line => line.replace(/^[\s=#*~-]{3,}$/, '').trim())
+      .filter(line => line !== '')
+    const [first = ''] = lines
+    if (lines.length === 0 || noise.some(pattern => pattern.test(first.slice(0, 300)))) continue
+    const end = lines.findIndex(line => /^(?:usage|examples?)\s*:/i.test(line))
+    const about = sentences(end < 0 ? lines : lines.slice(0, end))
+    return about.length > aboutMax ? `${about.slice(0, aboutMax - 1)}…` : about
+  }
+  return ''
+}
+
+/** Lines as running text; a short first line above a sentence is a title. */
+function sentences ([title = '', ...lines]: readonly string[]): string {
+  const titled = title.length < 60 && /[\w)]$/.test(title) && /^[A-Z]/.test(lines[0] ?? '')
+  return [titled ? `${title}.` : title, ...lines].join(' ').replace(/\s+/g, ' ')
+}
+
+/**
+ * The comment at the head of a script that is about the script: the first of the file, or one with an empty line
+ * behind it. Another is about the line that follows it.
+ * @param mark what begins a comment: `#` or `//`
+ * @returns its text without the marks
+ */
+export function headComment (text: string, mark: '#' | '//'): string {
+  const code = text.replace(/^\uFEFF/, '').replace(/^#![^\n]*(?:\n|$)/, '')
+  const [, block] = mark === '//' ? (/^\s*(?:['"]use strict['"];?\s*)?\/\*+([\s\S]*?)\*\//.exec(code) ?? []) : []
+  if (block !== undefined) return block.replace(/^[ \t]*\* ?/gm, '').trim()
+  const lines = code.split(/\r?\n/).slice(0, 200)
+  const found: string[] = []
+  for (let i = 0; i < lines.length;) {
+    while (lines[i]?.trim() === '') i++
+    const from = i
+    while (lines[i]?.trimStart().startsWith(mark) === true) i++
+    if (i === from) break
+    const attached = i < lines.length && lines[i]?.trim() !== ''
+    if (!attached || from === 0)
+      found.push(
+        lines
+          .slice(from, i)
+          .map(line => line.trim().replace(/^(?:#+|\/\/+)[ \t]?/, ''))
+          .join('\n')
+      )
+    if (attached) break
+  }
+  return found.join('\n\n').trim()
+}

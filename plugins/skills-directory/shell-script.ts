@@ -1,0 +1,226 @@
+import type { ScriptArgument } from './script-arguments.ts'
+import { aboutOf, headComment } from './script-comments.ts'
+import type { ScriptReading } from './script-reading.ts'
+import { asksForOperands, placeholdersOf, usageIn } from './script-usage.ts'
+
+const placesMax = 20
+/** What is looked at of a line, in characters. */
+const lineMax = 1_000
+
+/** Reads a shell script without running it. @param said how its instructions call it */
+export function readShell (text: string, said: string | undefined): ScriptReading {
+  const { main, told } = partsOf(text)
+  const usage = usageOf(text, told) ?? said
+  const options = optionsOf(main)
+  const places = placesOf(main, usage)
+  const { least, passes } = places
+  const found =
+    options === undefined
+      ? !passes && !/\bgetopts\b/.test(main)
+        ? places.arguments
+        : undefined
+      : [...options, ...(passes ? [operands(usage)] : (places.arguments ?? []))]
+  const needed = Math.max(
+    least,
+    least === 0 && options === undefined && passes && usage !== undefined && asksForOperands(usage) ? 1 : 0
+  )
+  return {
+    program: commandsOf(main),
+    about: aboutOf(headComment(text, '#')),
+    ...(usage !== undefined && { usage }),
+    ...(found !== undefined && { interface: { arguments: found, dashes: options !== undefined } }),
+    least: needed,
+    passes,
+    reads_stdin: /\bread\b(?!only)|\bcat\s*(?:-|\||$)|\/dev\/stdin|<&0/m.test(main)
+  }
+}
+
+/** The script without comments, functions and texts within it, and what it tells: comments and what it prints. */
+function partsOf (text: string): { main: string, told: string } {
+  const main: string[] = []
+  const told: string[] = []
+  let until: { line: RegExp, told: boolean } | undefined
+  for (const whole of text.split(/\r?\n/)) {
+    const line = whole.slice(0, lineMax)
+    if (until !== undefined) {
+      const ended = until.line.test(line)
+      told.push(ended ? '' : until.told ? line : saidBy(line))
+      if (ended) until = undefined
+      continue
+    }
+    const [, indent, oneLine] =
+      /^(\s*)(?:function\s+[\w:-]+\s*(?:\(\s*\))?|[\w:-]+\s*\(\s*\))\s*\{?(.*\}\s*)?$/.exec(line) ?? []
+    if (indent !== undefined) {
+      if (oneLine === undefined) until = { line: new RegExp(`^${indent}\\}`), told: false }
+      told.push(saidBy(line))
+      continue
+    }
+    told.push(saidBy(line))
+    if (/^\s*#/.test(line)) continue
+    main.push(line)
+    const [, mark] = /<<-?\s*\\?["']?(\w+)["']?/.exec(line) ?? []
+    if (mark !== undefined && !line.includes('<<<'))
+      until = { line: new RegExp(`^\\s*${mark}\\s*$`), told: /^\s*cat\b(?!.*>\s*[^&\s])/.test(line) }
+  }
+  return { main: main.join('\n'), told: told.join('\n') }
+}
+
+/** What a line tells whoever reads it or runs it; empty for other lines. */
+function saidBy (line: string): string {
+  const [, comment, printed] =
+    /^\s*#(?!!)\s?(.*)$|^\s*(?:echo|printf)\s+(?:-[en]+\s+)?(?:["'](.*?)["']|[^"'].*)\s*(?:1?>&2)?\s*;?$/.exec(line) ??
+    []
+  return comment ?? printed?.replace(/\\n$/, '') ?? ''
+}
+
+function usageOf (text: string, told: string): string | undefined {
+  const [, short] = /\busage:\s*([^"'}\n]+)/i.exec(text) ?? []
+  return usageIn(told) ?? (short === undefined ? undefined : usageIn(`usage: ${short}`))
+}
+
+/** The options of `getopts`, where it is read once; undefined where there are none. */
+function optionsOf (main: string): ScriptArgument[] | undefined {
+  const calls = [...main.matchAll(/\bgetopts\s+["']?:?([A-Za-z0-9:]+)["']?\s+(\w+)/g)]
+  const [, letters = ''] = calls[0] ?? []
+  if (calls.length !== 1 || letters.includes('::')) return undefined
+  return [...letters.matchAll(/([A-Za-z0-9])(:?)/g)].map(([, letter = '', value]) => {
+    const [, branch = ''] = new RegExp(`(?:^|[\\s|(])["']?${letter}["']?\\s*\\)([\\s\\S]*?);;`).exec(main) ?? []
+    const [, variable] = /(?:^|[\s;])([A-Za-z_]\w*)=/.exec(branch) ?? []
+    const name = variable?.toLowerCase() ?? letter
+    return {
+      name,
+      kind: value === ':' ? 'option' : 'flag',
+      flag: `-${letter}`,
+      type: 'string',
+      required: false,
+      description: `The option -${letter}${variable === undefined ? '' : ` (${name.replaceAll('_', ' ')})`}`
+    }
+  })
+}
+
+function operands (usage: string | undefined): ScriptArgument {
+  return {
+    name: 'operands',
+    kind: 'positional',
+    type: 'string',
+    required: false,
+    values: { least: usage !== undefined && asksForOperands(usage) ? 1 : 0 },
+    description: 'What follows the options'
+  }
+}
+
+interface Places {
+  arguments: ScriptArgument[] | undefined
+  least: number
+  passes: boolean
+}
+
+/** What is found by its place: `$1`, `${2:-default}`. */
+function placesOf (main: string, usage: string | undefined): Places {
+  const uses = [...main.matchAll(/\$(?:([1-9])|\{([1-9]\d?)([^}]*)\})/g)].map(
+    ({ index, 1: plain, 2: braced, 3: rest = '' }) => ({
+      place: Number(plain ?? braced),
+      rest,
+      line: lineAt(main, index)
+    })
+  )
+  const guard = guardOf(main)
+  const tested = uses.filter(({ line }) => /\[\[?\s|\btest\s|\bcase\s/.test(line) && !isAssigned(line))
+  const asked = uses.filter(
+    ({ rest, line }) =>
+      rest.startsWith(':?') || rest.startsWith('?') || (/\[\[?\s*-z\s/.test(line) && leaves(main, line))
+  )
+  const plain = uses.filter(use => use.rest === '' && !tested.includes(use))
+  const needed = [...plain, ...asked]
+    .filter(({ place }) => guard.most === Infinity || place <= guard.most)
+    .reduce((most, { place }) => Math.max(most, place), 0)
+  const least = guard.exact ? guard.least : Math.max(guard.least, needed)
+  const count = Math.max(
+    least,
+    uses.reduce((most, { place }) => Math.max(most, place), 0)
+  )
+  const passes =
+    /\$[@*]|\$\{[@*]|"\$\{@:|\bshift\b(?!\s+\$\(\()/.test(main) ||
+    tested.some(use => !asked.includes(use)) ||
+    guard.other
+  return { arguments: count <= placesMax ? namedPlaces(main, usage, count, least) : undefined, least, passes }
+}
+
+/** The arguments that are found by their place; undefined where the name of one is not known. */
+function namedPlaces (
+  main: string,
+  usage: string | undefined,
+  count: number,
+  least: number
+): ScriptArgument[] | undefined {
+  const placeholders = usage === undefined ? [] : placeholdersOf(usage)
+  const named = Array.from({ length: count }).flatMap((_, i): ScriptArgument[] => {
+    const shown = placeholders.length === count ? placeholders[i] : undefined
+    const name = variableOf(main, i + 1) ?? shown?.name
+    if (name === undefined) return []
+    const description = (shown?.text ?? name).replaceAll('_', ' ')
+    return [{ name, kind: 'positional', type: 'string', description, required: i < least }]
+  })
+  return named.length === count ? named : undefined
+}
+
+/** How many there must be, as a test of `$#` says that ends the script otherwise. */
+function guardOf (main: string): { least: number, most: number, exact: boolean, other: boolean } {
+  const guard = { least: 0, most: Infinity, exact: false, other: false }
+  const counts = [...main.matchAll(/\$(?:#|\{#\})/g)]
+  for (const { index } of counts) {
+    const line = lineAt(main, index)
+    const [, operator = '', number = ''] =
+      /\$(?:#|\{#\})["']?\s*(-lt|-le|-ne|-eq|-gt|-ge|<|<=|!=|==|=|>)\s*["']?(\d+)/.exec(line) ?? []
+    const count = Number(number)
+    if (number === '' || !leaves(main, line)) guard.other ||= !/\bOPTIND\b/.test(line)
+    else if (operator === '-lt' || operator === '<') guard.least = Math.max(guard.least, count)
+    else if (operator === '-le' || operator === '<=') guard.least = Math.max(guard.least, count + 1)
+    else if (operator === '-ne' || operator === '!=') Object.assign(guard, { least: count, most: count, exact: true })
+    else if ((operator === '-eq' || operator === '==' || operator === '=') && count === 0)
+      guard.least = Math.max(guard.least, 1)
+    else if (operator === '-gt' || operator === '>') guard.most = count
+  }
+  return guard
+}
+
+/** Whether the block that a test begins ends the script. */
+function leaves (main: string, line: string): boolean {
+  const after = main.slice(main.indexOf(line))
+  const [block = ''] = /^\s*if\b/.test(line)
+    ? after.split(/^\s*(?:fi|else|elif)\b/m)
+    : [line, ...after.split('\n').slice(1, 4)].join('\n').split(/\n(?=\S)(?!\})/)
+  return /\b(?:exit|return|usage|die|abort|fail)\b/.test(block)
+}
+
+function lineAt (text: string, index: number): string {
+  const end = text.indexOf('\n', index)
+  return text.slice(text.lastIndexOf('\n', index - 1) + 1, end < 0 ? undefined : end)
+}
+
+function isAssigned (line: string): boolean {
+  return /^\s*(?:(?:local|readonly|export|declare(?:\s+-\w+)?)\s+)?[A-Za-z_]\w*=/.test(line)
+}
+
+/** What may stand before the name of a variable that is set. */
+const declared = '\\s*(?:(?:local|readonly|export|declare(?:\\s+-\\w+)?)\\s+)?'
+
+/** The variable that a place is kept in. */
+function variableOf (main: string, place: number): string | undefined {
+  const value = `["']?\\$(?:${place}\\b|\\{${place}(?![0-9])[^}]*\\})["']?`
+  const [, name] = new RegExp(`^${declared}([A-Za-z_]\\w*)=${value}\\s*(?:;|#|$|\\|\\|)`, 'm').exec(main) ?? []
+  return name?.toLowerCase()
+}
+
+/** Lines that only prepare something, or are left of a definition: settings, variables, closing brackets. */
+const preparing = [
+  /^\s*(?:set|shopt|export|readonly|declare|local|alias|unset|umask|trap)\b/,
+  /^\s*[A-Za-z_]\w*\+?=\S*\s*$/,
+  /^\s*[A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|\([^)]*\)|\$\([^)]*\))\s*$/,
+  /^\s*[})]?\s*$/
+]
+
+/** Whether there is a command beside functions and settings: a file of nothing else is read by other scripts. */
+function commandsOf (main: string): boolean {
+  return main.split('\n').some(line => !preparing.some(pattern => pattern.test(line)))
+}

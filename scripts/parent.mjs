@@ -1,0 +1,30 @@
+// What lets the server of `npm start` end with npm. npm starts a shell, and the shell the server: a signal that ends npm reaches
+// neither, since a shell that waits does not pass it on.
+import { readFileSync } from 'node:fs'
+
+/** How often npm is looked for, in milliseconds. */
+const every_ms = 500
+
+/** Sends this process SIGTERM, as Ctrl-C would end it, once the npm that started it is gone. Without npm it does nothing. */
+export function endWithNpm () {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const parent = process.ppid
+  const grandparent = parentOf(parent)
+  const timer = setInterval(() => {
+    if (process.ppid === parent && parentOf(parent) === grandparent) return
+    clearInterval(timer)
+    console.error('npm has ended, so the server ends too.')
+    process.kill(process.pid, 'SIGTERM')
+  }, every_ms)
+  timer.unref()
+}
+
+/** The parent of a process; undefined where the system does not say. */
+function parentOf (pid) {
+  try {
+    // The name, in brackets, may hold whatever; behind it stand the state and the parent.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, '').trim().split(' ')[1]
+  } catch {
+    return undefined
+  }
+}

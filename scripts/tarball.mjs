@@ -1,0 +1,135 @@
+// Checks what `npm pack` makes: `node scripts/tarball.mjs [NODE] [--native]` installs it with that Node, into an empty folder and home,
+// where no compiler and nothing of this folder can be found, and then runs `run`, `search`, `doctor`, `mcp` and `serve` as a user would.
+// --native: with the variable that keeps onnxruntime-node; without, what is left out must not be missed.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { strict as assert } from 'node:assert'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+const native = process.argv.includes('--native')
+const node = resolve(process.argv.slice(2).find(word => !word.startsWith('--')) ?? process.execPath)
+const patience_ms = 120_000
+const question = 'what did we change in the past days'
+const folder = mkdtempSync(join(tmpdir(), 'skillet-tarball-'))
+process.on('exit', () => { rmSync(folder, { recursive: true, force: true }) })
+
+const prefix = join(folder, 'prefix')
+const bin = join(folder, 'bin')
+const home = join(folder, 'home')
+for (const path of [prefix, bin, home]) mkdirSync(path)
+const npm = realpathSync(which('npm'))
+for (const command of ['sh', 'env', 'git', 'sqlite3', 'wc', 'cat']) symlinkSync(realpathSync(which(command)), join(bin, command))
+symlinkSync(node, join(bin, 'node'))
+/** Of our own environment, what reaches the registry. */
+const registry = Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(npm_config_(registry|cafile)|https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_(file|dir))$/i.test(name)))
+const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim() // the files are fetched once for all versions of Node
+const env = { ...registry, PATH: `${join(prefix, 'bin')}${delimiter}${bin}`, HOME: home, LANG: 'C.UTF-8', npm_config_cache: cache, npm_config_update_notifier: 'false' }
+const options = { env, cwd: home, encoding: 'utf8', timeout: patience_ms }
+
+await check()
+
+async function check () {
+  const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const tarball = join(folder, readdirSync(folder).find(name => name.endsWith('.tgz')))
+  const begun_ms = performance.now()
+  const install = spawnSync(node, [npm, 'install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', tarball], { ...options, env: { ...env, ...(native && { ONNXRUNTIME_NODE_INSTALL: 'skip' }) }, timeout: 600_000 })
+  assert.equal(install.status, 0, install.stderr)
+  const installed_s = (performance.now() - begun_ms) / 1000
+  assert.doesNotMatch(install.stderr, /EBADENGINE/)
+  const modules = join(prefix, 'lib/node_modules/skillet/node_modules')
+  assert.ok(!existsSync(join(modules, '@scarf')), 'no install script of a stranger runs')
+  console.log(`${version}: a tarball of ${mebibytes(statSync(tarball).size)} MiB, installed in ${installed_s.toFixed(0)} s, ${mebibytes(sizeOf(prefix))} MiB`)
+
+  assert.match(skillet('--version'), /^\d+\.\d+\.\d+\n$/)
+  assert.match(skillet('run', 'text:count', 'text=one two'), /2/)
+  found(JSON.parse(skillet('search', ...question.split(' '), '--json')))
+  doctor()
+  await mcp()
+  await serve()
+}
+
+function doctor () {
+  const { healthy, findings } = JSON.parse(skillet('doctor', '--json', '--port', '0'))
+  for (const { about, text } of findings.filter(({ about }) => ['search', 'HTTP engine'].includes(about))) console.log(`  ${about}: ${text}`)
+  assert.ok(healthy, JSON.stringify(findings))
+  if (native) assert.ok(findings.some(({ about, level, text }) => about === 'search' && level === 'ok' && text.includes('onnxruntime-node')), 'the model runs in native code')
+}
+
+async function mcp () {
+  const child = spawn('skillet', ['mcp'], { ...options, stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const send = message => { child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`) }
+  const call = async (id, method, params) => {
+    send({ id, method, params })
+    for (;;) {
+      const { value, done } = await lines.next()
+      assert.ok(!done, 'skillet mcp ended')
+      const message = JSON.parse(value)
+      if (message.id === id) return message.result
+    }
+  }
+  await call(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'tarball', version: '1' } })
+  send({ method: 'notifications/initialized' })
+  const { structuredContent } = await call(2, 'tools/call', { name: 'execute', arguments: { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } } })
+  assert.equal(structuredContent.status, 'success')
+  const end_ms = performance.now() + patience_ms
+  for (let id = 3, mode = ''; mode !== 'hybrid'; id++) {
+    const answer = await call(id, 'tools/call', { name: 'search_skills', arguments: { query: `${question} ${id}` } }) // answers are kept
+    mode = answer.structuredContent.mode
+    assert.ok(performance.now() < end_ms, 'an agent searches by words alone')
+  }
+  child.stdin.end()
+  assert.deepEqual(await once(child, 'close'), [0, null])
+}
+
+async function serve () {
+  const child = spawn('skillet', ['serve', '--port', '0', '--json', '--search-preload'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [first] = await once(child.stdout.setEncoding('utf8'), 'data')
+  const { url } = JSON.parse(first)
+  const ask = async (path, body) => await (await fetch(url + path, { signal: AbortSignal.timeout(patience_ms), ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }) })).json()
+  const end_ms = performance.now() + patience_ms
+  let health = await ask('/api/health')
+  while (health.search.mode !== 'hybrid' && performance.now() < end_ms) {
+    await new Promise(go => { setTimeout(go, 200) })
+    health = await ask('/api/health')
+  }
+  assert.deepEqual([health.status, health.quarantined], ['healthy', []])
+  found(await ask('/api/search', { query: question }))
+  assert.equal((await ask('/api/execute', { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } })).status, 'success')
+  for (const path of ['/docs/api', '/docs/api/swagger-ui-bundle.js']) assert.equal((await fetch(url + path)).status, 200, path)
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+}
+
+/** A question that has no word in common with the tool that answers it. */
+function found ({ mode, results }) {
+  assert.equal(mode, 'hybrid')
+  assert.ok(results.slice(0, 5).some(({ skill_name }) => skill_name === 'git'), JSON.stringify(results.map(({ skill_name, tool_name }) => `${skill_name}:${tool_name}`)))
+}
+
+/** What a command prints; it must succeed. */
+function skillet (...args) {
+  const { status, stdout, stderr, error } = spawnSync('skillet', args, options)
+  assert.equal(status, 0, `skillet ${args.join(' ')}: ${error ?? ''}${stderr}${stdout}`)
+  return stdout
+}
+
+function which (command) {
+  const found = (process.env.PATH ?? '').split(delimiter).map(place => join(place, command)).find(existsSync)
+  assert.ok(found, `${command} is not there`)
+  return found
+}
+
+function sizeOf (path) {
+  return readdirSync(path, { withFileTypes: true, recursive: true }).filter(entry => entry.isFile()).reduce((sum, entry) => sum + statSync(join(entry.parentPath ?? entry.path, entry.name)).size, 0)
+}
+
+function mebibytes (bytes) {
+  return (bytes / 1_048_576).toFixed(0)
+}
