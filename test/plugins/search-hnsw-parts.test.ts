@@ -30,16 +30,18 @@ t.test('forms of a word meet', async t => {
   t.not(stem('status'), stem('state'))
 })
 
-t.test('words one character apart are near', async () => {
+t.test('words one mistake apart are near: a character more, less or another, or two swapped', async () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 6 })
   fc.assert(fc.property(word, word, (a, b) => isNear(a, b) === distance(a, b) <= 1))
 })
 
-/** The edit distance, by its definition. */
+/** The edit distance, by its definition, where two swapped neighbours count as one mistake. */
 function distance (a: string, b: string): number {
   if (a === '' || b === '') return a.length + b.length
   if (a[0] === b[0]) return distance(a.slice(1), b.slice(1))
-  return 1 + Math.min(distance(a.slice(1), b), distance(a, b.slice(1)), distance(a.slice(1), b.slice(1)))
+  const swapped = a.length > 1 && a[0] === b[1] && a[1] === b[0]
+  return 1 + Math.min(distance(a.slice(1), b), distance(a, b.slice(1)), distance(a.slice(1), b.slice(1)),
+    ...(swapped ? [distance(a.slice(2), b.slice(2))] : []))
 }
 
 t.test('a query is taken apart into sentences, a few at most', async t => {
