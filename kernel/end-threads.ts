@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
+import type { Worker } from 'node:worker_threads'
 
 let made = false
 
@@ -11,4 +12,20 @@ export function letThreadsEnd (): void {
   if (made) return
   made = true
   if (process.versions.node.startsWith('24.')) setFlagsFromString('--no-turboshaft-loop-unrolling')
+}
+
+/** How often a thread that does not end is told again, in milliseconds. */
+const again_ms = 1_000
+
+/**
+ * Ends a thread, whatever it does. V8 may lose the word, so that a thread in an endless loop would take a core as long as the process
+ * lives: it is given again until the thread has ended. Resolves then; one that blocks outside JavaScript may never end.
+ */
+export async function endThread (worker: Worker): Promise<void> {
+  const again = setInterval(() => { void worker.terminate() }, again_ms).unref()
+  try {
+    await worker.terminate()
+  } finally {
+    clearInterval(again)
+  }
 }

@@ -13,7 +13,7 @@ export {
   type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext, type UnfinishedExecution
 } from './contracts.ts'
 export { findDirectoryFaults, historyFileName, secureDataDirectory } from './data-directory.ts'
-export { letThreadsEnd } from './end-threads.ts'
+export { endThread, letThreadsEnd } from './end-threads.ts'
 export { readEnvFile } from './env-file.ts'
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './errors.ts'
 export { changeFile, hasCode, isAbsent, replaceFile } from './file.ts'

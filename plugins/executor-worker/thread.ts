@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina'
 import { MessageChannel, receiveMessageOnPort, type MessagePort, type Worker } from 'node:worker_threads'
-import { isObject, messageOf, within } from '../../kernel/index.ts'
+import { endThread, isObject, messageOf, within } from '../../kernel/index.ts'
 import { Board } from './board.ts'
 import { readFromThread } from './incoming.ts'
 import { abandon_ms } from './limits.ts'
@@ -201,7 +201,7 @@ export class Thread {
   }
 
   async #end (): Promise<void> {
-    await within(abandon_ms, this.#piscina.destroy())
+    await within(abandon_ms, Promise.all([this.#piscina.destroy(), endThread(this.#worker)]))
     this.#leave(undefined)
   }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
-import { dirname, extname, sep } from 'node:path'
+import { dirname, extname, join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Loader, Plugin } from 'esbuild'
 import { messageOf } from '../../kernel/index.ts'
@@ -31,6 +31,43 @@ export const filesKnowTheirPlace: Plugin = {
       const [url, file, folder] = [pathToFileURL(path).href, path, dirname(path)].map(value => JSON.stringify(value))
       return { contents: `const __skillet_url = ${url}, __skillet_file = ${file}, __skillet_folder = ${folder};${text}`, loader: loaders[extname(path)] ?? 'js' }
     })
+  }
+}
+
+/** What a path without these may mean. */
+const endings = ['', '.ts', '.tsx', '.js', '.jsx', '.json']
+
+/**
+ * Names the files that a build reads, and those that it looks for: where it fails, they are what may mend it.
+ * @param names is called with absolute paths; not all of them have to be there
+ */
+export function inputsAreNamed (names: (path: string) => void): Plugin {
+  return {
+    name: 'inputs-are-named',
+    setup (build) {
+      build.onLoad({ filter: /^/ }, ({ path }) => {
+        names(path)
+        return undefined
+      })
+      build.onResolve({ filter: /^/ }, ({ path, resolveDir, pluginData }) => {
+        if (pluginData === passed) return undefined
+        if (!/^[./]/.test(path)) for (const place of packagePlaces(path, resolveDir)) names(place)
+        else for (const ending of endings) names(`${resolve(resolveDir, path)}${ending}`)
+        if (/^[./].*\.js$/.test(path)) names(resolve(resolveDir, path).replace(/js$/, 'ts'))
+        return undefined
+      })
+    }
+  }
+}
+
+/** Where a package may lie, from a folder upwards. */
+function packagePlaces (path: string, folder: string): string[] {
+  if (isBuiltin(path) || path === 'skillet/skill') return []
+  const name = path.split('/').slice(0, path.startsWith('@') ? 2 : 1)
+  const places: string[] = []
+  for (let at = folder; ; at = dirname(at)) {
+    places.push(join(at, 'node_modules', ...name, 'package.json'))
+    if (dirname(at) === at) return places
   }
 }
 

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, version as esbuildVersion, type BuildFailure } from 'esbuild'
 import { messageOf, replaceFile } from '../../kernel/index.ts'
-import { filesKnowTheirPlace, packagesStay, placeDefines } from './build-plugins.ts'
+import { filesKnowTheirPlace, inputsAreNamed, packagesStay, placeDefines } from './build-plugins.ts'
 import { firstLine, SkillFault } from './files.ts'
 import type { DescriberData } from './protocol.ts'
 
@@ -20,28 +20,31 @@ interface Receipt { recipe: string, revision: string, module: string, inputs: Re
  * Bundles a skill's module, with what it imports but for packages, into one file in the cache, or finds it there. The file is
  * named by its content and never changes: runs of a version have that version to the end, whatever becomes of the folder.
  * @param revision of the folder the module lies in
- * @returns absolute paths of a module named by its content, and of the files it was built from
+ * @param inputs takes the absolute paths of the files it is built from; where it can't be built, also of those that were looked for
+ * @returns absolute path of a module named by its content
  * @throws SkillFault with file, line and column
  */
-export async function buildModule (entry: string, revision: string, { cache_dir, skill_module }: DescriberData): Promise<{ module: string, inputs: string[] }> {
+export async function buildModule (entry: string, revision: string, { cache_dir, skill_module }: DescriberData, inputs: Set<string>): Promise<string> {
   const receiptPath = join(cache_dir, `${sha256(entry)}.json`)
   const kept = readReceipt(receiptPath, revision)
   if (kept !== undefined) {
     const path = join(cache_dir, kept.module)
     const now = new Date()
     for (const used of [path, receiptPath]) utimesSync(used, now, now)
-    return { module: path, inputs: Object.keys(kept.inputs) }
+    for (const input of Object.keys(kept.inputs)) inputs.add(input)
+    return path
   }
-  const { code, inputs } = await bundle(entry, skill_module)
+  const code = await bundle(entry, skill_module, inputs)
   const module = `${sha256(code)}.mjs`
   mkdirSync(cache_dir, { recursive: true, mode: 0o700 })
   await replaceFile(join(cache_dir, module), code, { durable: false })
   const receipt: Receipt = { recipe, revision, module, inputs: hashes(inputs) }
   await replaceFile(receiptPath, JSON.stringify(receipt), { durable: false })
-  return { module: join(cache_dir, module), inputs: Object.keys(receipt.inputs) }
+  return join(cache_dir, module)
 }
 
-async function bundle (entry: string, skill_module: string): Promise<{ code: string, inputs: string[] }> {
+async function bundle (entry: string, skill_module: string, inputs: Set<string>): Promise<string> {
+  const named = new Set<string>()
   try {
     const { outputFiles: [output], metafile } = await build({
       entryPoints: [entry],
@@ -51,7 +54,7 @@ async function bundle (entry: string, skill_module: string): Promise<{ code: str
       platform: 'node',
       target: 'node20',
       define: placeDefines,
-      plugins: [packagesStay(skill_module), filesKnowTheirPlace],
+      plugins: [inputsAreNamed(path => { named.add(path) }), packagesStay(skill_module), filesKnowTheirPlace],
       banner: { js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(${JSON.stringify(pathToFileURL(entry).href)});` },
       sourcemap: 'inline',
       tsconfigRaw: '{}', // one that lies further up is none of the skill's
@@ -60,8 +63,11 @@ async function bundle (entry: string, skill_module: string): Promise<{ code: str
       logLevel: 'silent'
     })
     if (output === undefined) throw new Error('esbuild gave no output')
-    return { code: output.text, inputs: Object.keys(metafile.inputs).map(path => resolve(dirname(entry), path)) }
+    // esbuild also names inputs that are no files, such as `(disabled):fs`.
+    for (const path of Object.keys(metafile.inputs).map(input => resolve(dirname(entry), input))) if (existsSync(path)) inputs.add(path)
+    return output.text
   } catch (error) {
+    for (const path of named) inputs.add(path)
     throw new SkillFault(entry, `${basename(entry)}${describeFailure(error, entry)}`, { cause: error })
   }
 }
@@ -91,9 +97,8 @@ function readReceipt (path: string, revision: string): Receipt | undefined {
   }
 }
 
-/** Hashes of inputs that are files; esbuild also names ones that are not, such as `(disabled):fs`. */
-function hashes (inputs: readonly string[]): Record<string, string> {
-  return Object.fromEntries(inputs.filter(input => existsSync(input)).map(input => [input, sha256(readFileSync(input))]))
+function hashes (inputs: ReadonlySet<string>): Record<string, string> {
+  return Object.fromEntries([...inputs].map(input => [input, sha256(readFileSync(input))]))
 }
 
 function sha256 (data: string | Buffer): string {

@@ -10,22 +10,29 @@ import { countsForRevision } from './revision.ts'
 import { findModule, readScript } from './script.ts'
 import { defineEach, type BrokenTool, type ToolSource } from './tools.ts'
 
+/** The most files elsewhere that are told of a fault. */
+const outsideMax = 1_000
+
 /** Reads one skill folder. Never throws: what is wrong comes back as a fault. Imports the module of a script skill. */
 export async function describeSkill (folder: Folder, data: DescriberData): Promise<Description> {
-  const importing = { begun: false }
+  const importing: Importing = { begun: false, inputs: new Set() }
+  const outside = (): string[] => [...importing.inputs].filter(file => !countsForRevision(folder.path, file))
   try {
-    const { skill, broken, warnings, inputs } = await read(folder, data, importing)
+    const { skill, broken, warnings } = await read(folder, data, importing)
     const digest = createHash('sha256').update(JSON.stringify(skill)).digest('hex').slice(0, 32)
-    return { skill: { ...skill, digest }, broken, warnings, outside: inputs.filter(file => !countsForRevision(folder.path, file)), ran_code: importing.begun }
+    return { skill: { ...skill, digest }, broken, warnings, outside: outside(), ran_code: importing.begun }
   } catch (error) {
     const path = error instanceof SkillFault ? error.path : folder.path
-    return { fault: { name: folder.name, path, error: firstLine(messageOf(error)) }, ran_code: importing.begun }
+    return { fault: { name: folder.name, path, error: firstLine(messageOf(error)), outside: outside().slice(0, outsideMax) }, ran_code: importing.begun }
   }
 }
 
-interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[], inputs: string[] }
+interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[] }
 
-async function read (given: Folder, data: DescriberData, importing: { begun: boolean }): Promise<Read> {
+/** Whether code of the skill has begun to run, and the files that its module was built from, or that a build in vain looked for. */
+interface Importing { begun: boolean, inputs: Set<string> }
+
+async function read (given: Folder, data: DescriberData, importing: Importing): Promise<Read> {
   const { path: folder, name, revision } = given
   const manifestPath = join(folder, MANIFEST)
   const manifested = isThere(manifestPath)
@@ -35,7 +42,7 @@ async function read (given: Folder, data: DescriberData, importing: { begun: boo
   if (manifest.runtime === 'agent' || (!manifested && !given.module)) {
     if (given.module) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent", but the folder has a module')
     if (manifest.tools !== undefined) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent" and has [[tools]]; those of an Agent Skills folder are its scripts')
-    return { ...await readAgentSkill(given, instructionsPath, manifest, data), broken: [], inputs: [] }
+    return { ...await readAgentSkill(given, instructionsPath, manifest, data), broken: [] }
   }
   const about = isThere(instructionsPath) ? readInstructions(instructionsPath) : undefined
   refuseOtherName(instructionsPath, about?.name, name)
@@ -61,12 +68,12 @@ async function read (given: Folder, data: DescriberData, importing: { begun: boo
       ...defined,
       revision: createHash('sha256').update(text).digest('hex').slice(0, 32)
     }
-    return { skill, broken, warnings: [], inputs: [] }
+    return { skill, broken, warnings: [] }
   }
   if (module === undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
   if (manifest.tools !== undefined) throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
   importing.begun = true
-  const script = await readScript(module, revision, data)
+  const script = await readScript(module, revision, data, importing.inputs)
   const texts = described(module, manifest, script.file, about?.description)
   const { defined, broken } = within(module, () => withTools(module, name, script.tools, manifest.permissions ?? script.file.permissions))
   const skill = {
@@ -76,7 +83,7 @@ async function read (given: Folder, data: DescriberData, importing: { begun: boo
     module: script.module,
     revision
   }
-  return { skill, broken, warnings: [], inputs: script.inputs }
+  return { skill, broken, warnings: [] }
 }
 
 function refuseOtherName (path: string, given: string | undefined, folder: string): void {

@@ -1,5 +1,5 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
-import { letThreadsEnd, messageOf, type Logger } from '../../kernel/index.ts'
+import { endThread, letThreadsEnd, messageOf, type Logger } from '../../kernel/index.ts'
 import { isReady, readReply } from './incoming.ts'
 import type { DescriberData, Reply, Request, ThreadData } from './protocol.ts'
 
@@ -159,7 +159,7 @@ class Thread {
 
   async end (why: string): Promise<void> {
     this.#fail(why)
-    await this.#worker.terminate()
+    await endThread(this.#worker)
   }
 
   #wait (request: Request | undefined, limit_ms: number): Promise<Reply> {

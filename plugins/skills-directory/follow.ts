@@ -147,12 +147,13 @@ export class Follow {
     if (!this.#polling && this.#options.mode !== 'off' && !this.#stopped.signal.aborted) this.#watchers.follow(this.#options.library.shelves)
   }
 
-  /** Looks whether each directory is the one it was: nothing tells when one is made, or replaced by another. */
+  /** Looks whether each directory is the one it was, and for what a skill at fault lacks: nothing tells when those are made, or replaced. */
   async #seek (): Promise<void> {
     for (const { place, listing } of this.#options.library.shelves) {
       const identity = await stat(place.path).then(identityOf, () => undefined)
       if (identity !== listing.identity) this.#hint(place, undefined)
     }
+    this.#hintAll(await this.#options.library.mendable())
   }
 
   #rescan (): void {

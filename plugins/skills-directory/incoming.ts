@@ -40,7 +40,7 @@ function isDescriptions (values: readonly unknown[]): values is Description[] {
 function isDescription (value: unknown): value is Description {
   if (!isObject(value) || typeof value['ran_code'] !== 'boolean') return false
   const { fault, skill, broken, warnings, outside } = value
-  if (fault !== undefined) return isObject(fault) && isText(fault['name']) && isText(fault['path']) && isText(fault['error'])
+  if (fault !== undefined) return isObject(fault) && isText(fault['name']) && isText(fault['path']) && isText(fault['error']) && (fault['outside'] === undefined || isTexts(fault['outside']))
   return isObject(skill) && isSkill(skill) && isTexts(outside) && Array.isArray(warnings) && warnings.length <= listMax && warnings.every(isWarning) &&
     Array.isArray(broken) && broken.length <= toolsMax && broken.every(isBroken)
 }

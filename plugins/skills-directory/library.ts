@@ -13,8 +13,10 @@ interface Version extends Omit<Described, 'skill'> { skill: SkillDefinition }
 /** An entry of a skills directory over time. */
 interface Entry {
   looked: Looked
-  /** Differs whenever what is there may. */
+  /** Differs whenever what is there, or in the files elsewhere that it was made of, may. */
   key: string
+  /** The files elsewhere that were read, or looked for, when it was described last. */
+  outside: readonly string[]
   /** What is there now, once it was described; neither where nothing is a skill. */
   version: Version | undefined
   fault: Fault | undefined
@@ -71,6 +73,17 @@ export class Library {
     return this.#shelves.map(({ place, listing, entries }) => ({
       place, listing, outside: name => entries.get(name)?.version?.outside ?? entries.get(name)?.good?.outside ?? []
     }))
+  }
+
+  /** The entries at fault whose files elsewhere are not as they were: those may not have been there, so that nothing could watch them. */
+  async mendable (): Promise<Dirty> {
+    const found = new Map<Place, Set<string>>()
+    for (const { place, entries } of this.#shelves) {
+      for (const [name, { looked, key, fault, outside }] of entries) {
+        if (fault !== undefined && key !== unread && outside.length > 0 && await keyOf(looked, outside) !== key) mark(found, place, name)
+      }
+    }
+    return found
   }
 
   /** Calls back with an entry whose folder was read after nobody waited for it any more: it is to be looked at. */
@@ -130,12 +143,12 @@ export class Library {
       for (const [name, looked] of listing.entries) {
         const entry = old?.entries.get(name)
         const seldom = known !== undefined && entry !== undefined && !known.changed.has(name)
-        const key = seldom ? entry.key : await keyOf(looked, entry?.version?.outside ?? entry?.good?.outside ?? [])
+        const key = seldom ? entry.key : await keyOf(looked, entry?.outside ?? [])
         if (entry !== undefined) entries.set(name, entry)
         if (entry?.key === key && (dirty !== 'all' || await this.#isWhole(entry))) continue
         if (entry?.key !== unread) mark(changed, place, name)
         const fault = looked !== undefined && 'error' in looked ? looked : undefined
-        entries.set(name, { believed: undefined, good: undefined, told: [], pending: undefined, ...entry, looked, key, version: undefined, fault })
+        entries.set(name, { outside: [], believed: undefined, good: undefined, told: [], pending: undefined, ...entry, looked, key, version: undefined, fault })
       }
       for (const name of old?.entries.keys() ?? []) if (!entries.has(name)) mark(changed, place, name)
       return { place, listing, entries }
@@ -168,7 +181,8 @@ export class Library {
         if ('error' in found) {
           const { name, path, error } = found
           entry.fault = { name, path, error }
-          if ('unread' in found) entry.key = unread
+          entry.outside = found.outside ?? entry.outside
+          entry.key = 'unread' in found ? unread : await keyOf(folder, entry.outside)
         }
         else {
           // Said here, and not by the thread in which code of skills runs.
@@ -176,6 +190,7 @@ export class Library {
           const { tools, warnings } = await interpreters.choose(folder, found.skill.tools)
           const skill = { ...found.skill, name: folder.name, directory: folder.path, trusted, tools }
           entry.version = { ...found, skill: withDigest(skill, found.skill), warnings: [...found.warnings, ...warnings] }
+          entry.outside = found.outside
           entry.key = await keyOf(folder, found.outside)
         }
       }

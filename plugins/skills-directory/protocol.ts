@@ -41,8 +41,8 @@ export interface Folder {
   revision: string
 }
 
-/** One clear line, and the file or folder it is about. */
-export interface Fault { name: string, path: string, error: string }
+/** One clear line, and the file or folder it is about. `outside`: files elsewhere that may mend it, be they there or not. */
+export interface Fault { name: string, path: string, error: string, outside?: string[] }
 
 /** A skill as its folder tells it; `trusted` is the main thread's to say, which ran nothing of it. */
 export type DescribedSkill = Omit<SkillDefinition, 'trusted'>

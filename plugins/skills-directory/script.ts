@@ -19,22 +19,24 @@ const checks = (): { frame: Check, tools: Check } => compiled ??= {
   frame: compileCheck(ScriptFrame, 'module', { checked: true }), tools: compileCheck(ScriptTools, 'module/tools', { checked: true })
 }
 
-/** The built module, what its default export says of itself, and the files it was built from. */
-export interface Script { module: string, file: ScriptFrame, tools: (ToolSource | BrokenTool)[], inputs: string[] }
+/** The built module, and what its default export says of itself. */
+export interface Script { module: string, file: ScriptFrame, tools: (ToolSource | BrokenTool)[] }
 
 /**
  * Builds a script skill's module, imports it and reads its description. This runs the module's code.
+ * @param inputs takes the files that it was built from, or that a build in vain looked for
  * @throws SkillFault
  */
-export async function readScript (path: string, revision: string, data: DescriberData): Promise<Script> {
+export async function readScript (path: string, revision: string, data: DescriberData, inputs: Set<string>): Promise<Script> {
   refuseUnlessSmall(path, moduleBytesMax)
-  const { module, exported, inputs } = await importModule(path, revision, data)
+  const module = await buildModule(path, revision, data, inputs)
+  const exported = await importModule(path, module)
   const name = basename(path)
   if (typeof exported !== 'object' || exported === null) throw new SkillFault(path, `${name} has no default export that is an object with tools`)
   const { frame, tools } = describe(path, exported)
   const wrong = checks().frame(frame)?.replace(/^module(?=[/ ])/, () => name)
   if (wrong !== undefined) throw new SkillFault(path, wrong)
-  return { module, file: frame as ScriptFrame, tools: tools.map(tool => 'error' in tool ? tool : toolSource(tool, name)), inputs } // the check above is what makes it one
+  return { module, file: frame as ScriptFrame, tools: tools.map(tool => 'error' in tool ? tool : toolSource(tool, name)) } // the check above is what makes it one
 }
 
 /** Builds the module of a folder, so that it is there when the skill is described. @throws SkillFault */
@@ -42,13 +44,12 @@ export async function buildScript ({ path, revision }: Folder, data: DescriberDa
   const module = findModule(path, MODULES)
   if (module === undefined) return
   refuseUnlessSmall(module, moduleBytesMax)
-  await buildModule(module, revision, data)
+  await buildModule(module, revision, data, new Set())
 }
 
-async function importModule (path: string, revision: string, data: DescriberData): Promise<{ module: string, exported: unknown, inputs: string[] }> {
-  const { module, inputs } = await buildModule(path, revision, data)
+async function importModule (path: string, module: string): Promise<unknown> {
   try {
-    return { module, exported: await importDefault(module), inputs }
+    return await importDefault(module)
   } catch (error) {
     throw new SkillFault(path, thrown(path, error), { cause: error })
   }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { completeConfig, Scope, silentLogger, type LoadedSkills } from '../../kernel/index.ts'
@@ -99,6 +99,29 @@ t.test('whatever is done to the directories, following them ends where reading t
     const goal = JSON.stringify(comparable(await fresh()))
     await until(() => JSON.stringify(comparable(library.loaded)) === goal)
   }), { numRuns: 6, endOnFailure: true, examples: [[replaced]] })
+})
+
+t.test('a module that can\'t be built is built when a file elsewhere, or a package, that it lacked is there', async t => {
+  const { root, library } = await follow(t)
+  const skill = (description: string, imported: string): string => `import { word } from '${imported}'\nexport default { description: word + ' ${description}', tools: { go: { description: 'Go', run () {} } } }\n`
+  const write = async (path: string, text: string): Promise<void> => {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), text)
+  }
+  await write('one/file/skill.js', skill('file', '../shared/word.js'))
+  await write('one/ending/skill.js', skill('ending', '../../elsewhere/word'))
+  await write('one/package/skill.js', skill('package', '@some/words/plain'))
+  await write('one/broken/skill.js', skill('broken', '../broken.js'))
+  await write('one/broken.js', 'export const word =')
+  await until(() => library.loaded.quarantined.length === 4)
+  await write('one/shared/word.js', 'export const word = \'A\'')
+  await write('elsewhere/word.ts', 'export const word: string = \'B\'')
+  await write('one/broken.js', 'export const word = \'C\'')
+  await write('one/package/node_modules/@some/words/plain.js', 'export const word = \'D\'')
+  await write('one/package/node_modules/@some/words/package.json', '{ "name": "@some/words", "version": "1.0.0", "type": "module", "exports": { "./plain": "./plain.js" } }')
+  await until(() => library.loaded.skills.length === 4)
+  t.same(library.loaded.skills.map(({ description }) => description).sort(), ['A file', 'B ending', 'C broken', 'D package'])
+  t.same(library.loaded.quarantined, [])
 })
 
 t.test('a skill that becomes broken, or another kind of skill, is what it was until that has stayed; a new one that is broken shadows nothing before', async t => {
