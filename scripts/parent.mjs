@@ -9,14 +9,24 @@ const every_ms = 500
 export function endWithNpm () {
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid
-  const grandparent = parentOf(parent)
+  // Where the shell made itself the server, npm is the parent; whose child it is doesn't matter.
+  const grandparent = isNpm(parent) ? undefined : parentOf(parent)
   const timer = setInterval(() => {
-    if (process.ppid === parent && parentOf(parent) === grandparent) return
+    if (process.ppid === parent && (grandparent === undefined || parentOf(parent) === grandparent)) return
     clearInterval(timer)
     console.error('npm has ended, so the server ends too.')
     process.kill(process.pid, 'SIGTERM')
   }, every_ms)
   timer.unref()
+}
+
+/** Whether a process is npm, which names itself `npm start`; false where the system does not say. */
+function isNpm (pid) {
+  try {
+    return /^npm\b/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+  } catch {
+    return false
+  }
 }
 
 /** The parent of a process; undefined where the system does not say. */

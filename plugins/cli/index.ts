@@ -72,11 +72,19 @@ function stderrOf ({ details }: SkilletError): string {
   return typeof stderr === 'string' && stderr.trim() !== '' ? `\n${stderr.trimEnd()}` : ''
 }
 
-/** The first SIGINT or SIGTERM asks for an end in order; the second ends at once. */
+/** Signals within so long are one: npm passes on a Ctrl-C that the terminal sends to all, and its own end is told once more. */
+const together_ms = 1_000
+
+/** The first SIGINT or SIGTERM asks for an end in order; another, later one ends at once. */
 function onSignals (err: (text: string) => void): { signal: AbortSignal, stop: () => void } {
   const controller = new AbortController()
+  let first_ms = 0
   const listener = (signal: NodeJS.Signals): void => {
-    if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED)
+    if (controller.signal.aborted) {
+      if (performance.now() - first_ms > together_ms) process.exit(EXIT_INTERRUPTED)
+      return
+    }
+    first_ms = performance.now()
     if (signal === 'SIGINT' && process.stderr.isTTY) err('\n')
     controller.abort()
   }

@@ -79,6 +79,31 @@ t.test('a server that is told to stop lets its executions finish, and answers th
   t.equal(await stopped, 0)
 })
 
+t.test('signals that come together are one; a later one ends the server at once', async t => {
+  const server = await startServer(home)
+  t.teardown(server.kill)
+  const signal = (name: NodeJS.Signals): void => { process.kill(server.pid, name) }
+  const answer = execute(server.url, 'command', 'sleep', { seconds: 1 })
+  await until(async () => (await request(server.url, '/api/executions?status=running')).body['total'] === 1)
+  const stopped = server.stop()
+  signal('SIGINT')
+  signal('SIGINT')
+  t.match(await answer, { status: 200, body: { status: 'success' } })
+  t.equal(await stopped, 0)
+
+  const hurried = await startServer(home)
+  t.teardown(hurried.kill)
+  const lost = execute(hurried.url, 'command', 'sleep', { seconds: 3600 })
+  lost.catch(() => {}) // its connection ends
+  await until(async () => (await request(hurried.url, '/api/executions?status=running')).body['total'] === 1)
+  const ended = hurried.stop()
+  let over = false
+  void ended.finally(() => { over = true })
+  const again = setInterval(() => { if (!over) process.kill(hurried.pid, 'SIGTERM') }, 100)
+  t.teardown(() => { clearInterval(again) })
+  t.equal(await ended, 130)
+})
+
 t.test('what can not finish in the drain is interrupted, and its processes are gone', async t => {
   const server = await startServer(home, ['--execution-drain-ms', '0'])
   t.teardown(server.kill)
