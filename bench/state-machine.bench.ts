@@ -1,7 +1,7 @@
 // What does the state machine of an execution cost beside a full XState actor of the same machine?
 import { createActor } from 'xstate'
-import { executionMachine } from '../kernel/execution.machine.ts'
-import { nextStatus } from '../kernel/transitions.ts'
+import { executionMachine } from '../kernel/executions/execution.machine.ts'
+import { nextStatus } from '../kernel/executions/transitions.ts'
 import { benchmark, type Options } from './lib/benchmark.ts'
 import { interleaved, median, ratios } from './lib/statistics.ts'
 

@@ -1,62 +1,87 @@
 /** The kernel's public surface: what plugins, and the program's entry, may import. */
-export { ACCESS_PATTERN, compileAllows, SCOPES, type Access, type AccessScope } from './access.ts'
-export { abortSignalOf, Canceller, type CancelSignal } from './cancel.ts'
-export { Bus, type Events, type LogLevel } from './bus.ts'
-export { expandCommand, parseCommand, type Command, type CommandTemplate } from './command.ts'
-export { coerceText } from './coerce.ts'
-export { Config, outputBytesStop, processesOf, threadsOf } from './config.ts'
-export { completeConfig, configFile, configHome, dataHome, explainConfig, fromHome, loadConfig, settings, type ConfigSources, type ExplainedConfig, type Origin, type Setting } from './config-load.ts'
+
+// lib
+export { abortSignalOf, Canceller, type CancelSignal } from './lib/cancel.ts'
+export { coerceText } from './lib/coerce.ts'
+export { decodeCursor, encodeCursor } from './lib/cursor.ts'
+export { endThread, letThreadsEnd } from './lib/end-threads.ts'
+export { readEnvFile } from './lib/env-file.ts'
+export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './lib/errors.ts'
+export { changeFile, hasCode, isAbsent, replaceFile } from './lib/file.ts'
+export { decodeJson, isObject, jsonDepthMax } from './lib/json.ts'
+export { List, type Listed } from './lib/list.ts'
+export { silentLogger, type Logger } from './lib/log.ts'
+export { didYouMean, nearest } from './lib/nearest.ts'
+export { isAlive, thisProcess, type Owner } from './lib/owner.ts'
+export { pauses } from './lib/pauses.ts'
+export { Scope } from './lib/scope.ts'
+export { isoTime, unixTime } from './lib/time.ts'
+export { readVersion, type Version } from './lib/version.ts'
+export { within } from './lib/within.ts'
+
+// contracts
+export { ACCESS_PATTERN, compileAllows, SCOPES, type Access, type AccessScope } from './contracts/access.ts'
+export { Bus, type Events, type LogLevel } from './contracts/bus.ts'
+export type { Call } from './contracts/call.ts'
+export { Config, outputBytesStop, processesOf, threadsOf } from './contracts/config.ts'
+export type { Endpoint, EndpointCall, EndpointRoute } from './contracts/endpoint.ts'
+export type { Executor, Outcome, Task, TaskObserver } from './contracts/executor.ts'
+export type { Gateway } from './contracts/gateway.ts'
+export { defaultKeyName, KEY_NAME, KeySettings } from './contracts/key-settings.ts'
+export type { Callable, Operation } from './contracts/operation.ts'
+export { outputOf, type Output } from './contracts/output.ts'
 export {
-  cacheLimits, filteredTotalMax, type AnyPlugin, type Cache, type Claim, type Endpoint, type EndpointCall, type EndpointContext, type EndpointRoute, type ExamineContext, type ExecutionPage, type ExecutionQuery,
-  type Executor, type Finding, type LoadedSkills, type Outcome, type Output, type Plugin, type PluginContext, type Search, type SearchAnswer, type SearchContext, type SearchOptions,
-  type SkillSource, type Slot, type Slots, type Storage,
-  type StoredExecution, type Task, type TaskObserver, type Transport, type TransportContext, type UnfinishedExecution
-} from './contracts.ts'
-export { findDirectoryFaults, historyFileName, secureDataDirectory } from './data-directory.ts'
-export { endThread, letThreadsEnd } from './end-threads.ts'
-export { readEnvFile } from './env-file.ts'
-export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './errors.ts'
-export { changeFile, hasCode, isAbsent, replaceFile } from './file.ts'
-export type { Gateway } from './gateway.ts'
-export { decodeJson, isObject, jsonDepthMax } from './json.ts'
-export { accessOf, defaultKeyName, hashKey, KEY_NAME, KeySettings, newKey, parseKeys, readKeys } from './keys.ts'
-export { createKernel, type Kernel, type KernelOptions } from './kernel.ts'
-export { List, type Listed } from './list.ts'
-export { silentLogger, type Logger } from './log.ts'
-export {
-  ManifestFile, ManifestFrame, ManifestTool, PARAMETER_NAME, Permissions, runtimeOf, ScriptFile, ScriptFrame, ScriptTools, toolsMax, type ScriptNeeds, type SkillDefinition, type ToolDefinition
-} from './manifest.ts'
-export { decodeCursor, encodeCursor } from './cursor.ts'
-export { withoutNulls } from './near-misses.ts'
-export { didYouMean, nearest } from './nearest.ts'
-export type { AgentTool, Call, Callable, ClientInput, Operation, Services } from './operation.ts'
-export { agentParameters, exampleOf, parameterLines } from './agent.ts'
-export { cut } from './excerpt.ts'
-export { cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile, searchSkills, version } from './operations/index.ts'
-export { outputUri } from './operations/execute.ts'
-export { isAlive, thisProcess, type Owner } from './owner.ts'
-export { outputOf } from './output.ts'
-export { compileInputSchema } from './parameters.ts'
-export { howToInstall, packagesOf, type SystemPackages } from './packages.ts'
-export { pendingLimits, recordBytes, refuseTooManyPending } from './pending.ts'
-export { pythonPackageOf } from './python-packages.ts'
-export { definePlugin } from './plugin.ts'
-export { pauses } from './pauses.ts'
-export { loadPlugins } from './plugin-load.ts'
-export { pluginOptions } from './plugin-options.ts'
-export * as schemas from './schemas.ts'
+  definePlugin, type AnyPlugin, type EndpointContext, type ExamineContext, type Finding, type Plugin, type PluginContext,
+  type SearchContext, type Slot, type Slots, type TransportContext
+} from './contracts/plugin.ts'
+export * as schemas from './contracts/schemas.ts'
 export {
   EXECUTION_STATUSES, FROM_CLIENT, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary, type Isolation, type JsonObject,
   type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type SkillWarning, type Tool
-} from './schemas.ts'
-export { Scope } from './scope.ts'
-export { SECRET_NAME, SecretFile, isServersOwn, secretBytesMax, type Secrets } from './secrets.ts'
-export { createRedactor, secretLengthMin, type Redactor } from './redact.ts'
-export { asks } from './client-input.ts'
-export { termsOf, textOf, type Terms } from './terms.ts'
+} from './contracts/schemas.ts'
+export type { Search, SearchAnswer, SearchOptions } from './contracts/search.ts'
+export type { Services, SkillCatalog } from './contracts/services.ts'
+export type { LoadedSkills, SkillSource } from './contracts/skill-source.ts'
+export {
+  Permissions, runtimeOf, SECRET_NAME, VARIABLE_NAME, type CommandPart, type CommandPiece, type CommandTemplate, type ScriptNeeds,
+  type SkillDefinition, type ToolDefinition
+} from './contracts/skill.ts'
+export {
+  cacheLimits, filteredTotalMax, type Cache, type Claim, type ExecutionPage, type ExecutionQuery, type Storage, type StoredExecution,
+  type UnfinishedExecution
+} from './contracts/storage.ts'
+export type { Transport } from './contracts/transport.ts'
+
+// schema
+export { ManifestFile, ManifestFrame, ManifestTool, PARAMETER_NAME, ScriptFile, ScriptFrame, ScriptTools, toolsMax } from './schema/manifest.ts'
+export { compileInputSchema } from './schema/parameters.ts'
+export { compileCheck, patternMax, type Check } from './schema/validation.ts'
+
+// secrets
+export { createRedactor, secretLengthMin, type Redactor } from './secrets/redact.ts'
+export { isServersOwn, SecretFile, secretBytesMax, type Secrets } from './secrets/secrets.ts'
+
+// skills
+export { agentParameters, oneLine, parameterLines } from './skills/parameter-lines.ts'
 export type { ToolContext } from './skill.ts'
-export { isoTime, unixTime } from './time.ts'
-export { isFinal, nextStatus } from './transitions.ts'
-export { compileCheck, type Check } from './validation.ts'
-export { readVersion, type Version } from './version.ts'
-export { within } from './within.ts'
+
+// executions
+export { pendingLimits, recordBytes, refuseTooManyPending } from './executions/pending.ts'
+export { isFinal, nextStatus } from './executions/transitions.ts'
+
+// operations
+export { accessOf, hashKey, newKey, parseKeys, readKeys } from './operations/keys.ts'
+export { queryMax, SearchMode } from './operations/search-skills.ts'
+export {
+  cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile, searchSkills, version
+} from './operations/table.ts'
+
+// boot
+export {
+  completeConfig, configFile, configHome, dataHome, explainConfig, fromHome, loadConfig, settings, type ConfigSources,
+  type ExplainedConfig, type Origin, type Setting
+} from './boot/config-load.ts'
+export { findDirectoryFaults, historyFileName, secureDataDirectory } from './boot/data-directory.ts'
+export { createKernel, type Kernel, type KernelOptions } from './boot/kernel.ts'
+export { loadPlugins } from './boot/plugin-load.ts'
+export { pluginOptions } from './boot/plugin-options.ts'

@@ -1,7 +1,7 @@
 // Writes dist/schemas/: JSON Schemas of skillet.toml and skill.toml for editors, from the schemas that the program checks by.
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { Config } from '../dist/kernel/config.js'
-import { ManifestFile } from '../dist/kernel/manifest.js'
+import { Config } from '../dist/kernel/contracts/config.js'
+import { ManifestFile } from '../dist/kernel/schema/manifest.js'
 
 const draft = 'https://json-schema.org/draft/2020-12/schema'
 mkdirSync('dist/schemas', { recursive: true })

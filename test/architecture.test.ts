@@ -44,10 +44,42 @@ t.test('the kernel imports no plugin and no native addon', async t => {
   t.same(within('kernel').filter(found => [...addons, 'piscina'].includes(packageOf(found))).map(show), [])
 })
 
-t.test('a plugin imports kernel/index.ts and its own folder, never another plugin', async t => {
+/** The rooms of the kernel: a file imports from its own room and from rooms of the rows above, types included. */
+const rooms = [['lib'], ['contracts'], ['schema', 'secrets'], ['skills', 'executions'], ['operations'], ['boot']]
+const roomOf = (file: string): string => file.split(sep)[1] ?? ''
+const rowOf = (file: string): number => rooms.findIndex(row => row.includes(roomOf(file)))
+
+t.test('imports between the rooms of the kernel go one way', async t => {
+  const inRooms = within('kernel').filter(isRelative).filter(({ file }) => rowOf(file) >= 0)
+  t.same([...new Set(inRooms.map(({ file }) => roomOf(file)))].sort(), rooms.flat().sort(), 'every room is there')
+  const others = within('kernel').filter(({ file }) => rowOf(file) < 0).map(({ file }) => file)
+  t.same([...new Set(others)], [join('kernel', 'index.ts')], 'every file that imports is in a room, but for the entry')
+  const upwards = inRooms.filter(found => roomOf(target(found)) !== roomOf(found.file) && !(rowOf(target(found)) >= 0 && rowOf(target(found)) < rowOf(found.file)))
+  t.same(upwards.map(show), [])
+})
+
+t.test('no files import each other in a circle, types included, unless one is loaded later', async t => {
+  const targets = new Map<string, string[]>()
+  for (const found of [...within('kernel'), ...within('plugins'), ...within('skills')].filter(found => isRelative(found) && !found.dynamic)) {
+    targets.set(found.file, [...targets.get(found.file) ?? [], target(found)])
+  }
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+    if (done.has(file) || path.includes(file)) return
+    for (const next of targets.get(file) ?? []) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of targets.keys()) visit(file, [])
+  t.same(circles, [])
+})
+
+t.test('a plugin imports kernel/index.ts, plugins/toolkit and its own folder, never another plugin', async t => {
   const strangers = within('plugins').filter(isRelative).filter(({ file }) => file !== join('plugins', 'main.ts')).filter(found => {
     const own = found.file.split(sep).slice(0, 2).join(sep)
-    return target(found) !== join('kernel', 'index.ts') && !target(found).startsWith(`${own}${sep}`)
+    const isShared = target(found).startsWith(join('plugins', 'toolkit', ''))
+    return target(found) !== join('kernel', 'index.ts') && !target(found).startsWith(`${own}${sep}`) && !isShared
   })
   t.same(strangers.map(show), [])
 })

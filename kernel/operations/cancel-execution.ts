@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { operation } from '../operation.ts'
-import { Execution } from '../schemas.ts'
+import { operation } from '../contracts/operation.ts'
+import { Execution } from '../contracts/schemas.ts'
 import { exampleExecution, exampleId } from './examples.ts'
 import { IdAsked } from './get-execution.ts'
 

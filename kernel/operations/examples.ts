@@ -1,4 +1,4 @@
-import type { Execution, JsonObject } from '../schemas.ts'
+import type { Execution, JsonObject } from '../contracts/schemas.ts'
 
 /** The skill, call and execution that the documentation of every operation speaks of. */
 export const exampleSkill = {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { executionNotFound } from '../executions.ts'
-import { operation } from '../operation.ts'
-import { Execution } from '../schemas.ts'
+import { executionNotFound } from '../executions/executions.ts'
+import { operation } from '../contracts/operation.ts'
+import { Execution } from '../contracts/schemas.ts'
 import { exampleExecution, exampleId } from './examples.ts'
 
 /** The `id` of a request: any string; only a UUID is ever found. */

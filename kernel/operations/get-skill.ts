@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { publicSkill } from '../catalog.ts'
-import { operation } from '../operation.ts'
-import { Skill, SkillNameAsked } from '../schemas.ts'
+import { publicSkill } from '../skills/catalog.ts'
+import { operation } from '../contracts/operation.ts'
+import { Skill, SkillNameAsked } from '../contracts/schemas.ts'
 import { exampleSkill } from './examples.ts'
 
 export const getSkill = operation({

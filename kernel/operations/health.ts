@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { operation } from '../operation.ts'
-import { Choice, PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../schemas.ts'
+import { operation } from '../contracts/operation.ts'
+import { Choice, PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../contracts/schemas.ts'
 
 export const health = operation({
   name: 'health',

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { filteredTotalMax } from '../contracts.ts'
-import { SkilletError } from '../errors.ts'
-import { operation } from '../operation.ts'
-import { ExecutionStatus, ExecutionSummary, SkillNameAsked, ToolNameAsked } from '../schemas.ts'
+import { filteredTotalMax } from '../contracts/storage.ts'
+import { SkilletError } from '../lib/errors.ts'
+import { operation } from '../contracts/operation.ts'
+import { ExecutionStatus, ExecutionSummary, SkillNameAsked, ToolNameAsked } from '../contracts/schemas.ts'
 import { exampleExecution } from './examples.ts'
 
 const { id, skill_name, tool_name, status, created_at, duration_ms } = exampleExecution

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { operation } from '../operation.ts'
-import { Choice, SkillNameAsked } from '../schemas.ts'
-import { instructionsFile, listSkillFiles as list, readSkillFile as read } from '../skill-files.ts'
+import { operation } from '../contracts/operation.ts'
+import { Choice, SkillNameAsked } from '../contracts/schemas.ts'
+import { instructionsFile, listSkillFiles as list, readSkillFile as read } from '../skills/skill-files.ts'
 
 const Path = Type.String({ description: 'Path within the folder of the skill' })
 

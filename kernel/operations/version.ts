@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { operation } from '../operation.ts'
+import { operation } from '../contracts/operation.ts'
 
 export const version = operation({
   name: 'version',

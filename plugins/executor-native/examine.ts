@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
-import { howToInstall, runtimeOf, type Finding, type SkillDefinition } from '../../kernel/index.ts'
+import { runtimeOf, type Finding, type SkillDefinition } from '../../kernel/index.ts'
+import { howToInstall } from '../toolkit/packages.ts'
 import { programOf } from './executor.ts'
 
 /** What native skills lack here: commands that are not there, by command, with the tools that need it. */

@@ -1,4 +1,5 @@
-import { pythonPackageOf, type ScriptNeeds } from '../../kernel/index.ts'
+import { type ScriptNeeds } from '../../kernel/index.ts'
+import { pythonPackageOf } from '../toolkit/python-packages.ts'
 
 /** A module that a script did not find, and the command that installs what brings it. */
 export interface MissingModule {

@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { StringDecoder } from 'node:string_decoder'
-import { howToInstall, outputOf, packagesOf, SkilletError, type JsonObject, type Outcome, type Output, type ScriptNeeds } from '../../kernel/index.ts'
+import { outputOf, SkilletError, type JsonObject, type Outcome, type Output, type ScriptNeeds } from '../../kernel/index.ts'
+import { howToInstall, packagesOf } from '../toolkit/packages.ts'
 import { moduleMissing } from './missing-module.ts'
 import type { EndedMessage, Refusal } from './protocol.ts'
 

@@ -1,25 +1,16 @@
 import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
 import { Bodies, BodyCut, tooLarge } from './bodies.ts'
-import { unchecked, type Admission, type Door } from './door.ts'
+import { unchecked, type Door } from './door.ts'
 import { serveEndpoint } from './endpoints.ts'
 import { checkFraming, unframed, type Framing } from './framing.ts'
 import type { OwnHosts } from './hosts.ts'
 import { checkMediaType, placementOf, readBody, readUrl } from './input.ts'
 import { corsHeaders, preflightHeaders, type Origins } from './origins.ts'
 import { Replies } from './replies.ts'
+import type { RequestContext } from './request-context.ts'
 import { Router, type Match } from './router.ts'
 import { compileSerializer, type Serializer } from './serialize.ts'
 import { ClientGone, headerOf, type Close, type Exchange } from './server.ts'
-
-/** A request that was let in, and what its reply needs. */
-export interface Turn {
-  readonly exchange: Exchange
-  readonly framing: Framing
-  /** For pages of an allowed origin. */
-  readonly cors: readonly string[] | undefined
-  /** Its key's rights, and what its reply says of its limits. */
-  readonly admission: Admission
-}
 
 /** What answers at a path, by method. */
 export interface Target {
@@ -28,7 +19,7 @@ export interface Target {
   /** Whom it answers: who has the key, everybody, or everybody even while the server stops. */
   readonly access: 'key' | 'open' | 'probe'
   /** Answers, now or later. What it throws, or rejects with, is answered for it. Begins to read the body before it returns, or not at all. */
-  run (turn: Turn, values: readonly string[]): void | Promise<void>
+  run (context: RequestContext, values: readonly string[]): void | Promise<void>
 }
 
 export interface AppOptions {
@@ -65,14 +56,14 @@ export class App {
       this.router.add(method, path, {
         writes: true, // a GET may open a stream of what others' calls say: no page of a foreign origin has it
         access: 'key',
-        run: turn => {
-          const { exchange, framing } = turn
+        run: context => {
+          const { exchange, framing } = context
           if (exchange.method !== method) throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
           this.#checkLength(framing)
           const serve = (body: Uint8Array | undefined): void => {
-            serveEndpoint(endpoint, turn, body, this.#it.door.meter(exchange), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(turn, error) })
+            serveEndpoint(endpoint, context, body, this.#it.door.meter(exchange), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(context, error) })
           }
-          if (method === 'POST') this.#read(turn, serve)
+          if (method === 'POST') this.#read(context, serve)
           else serve(undefined)
         }
       })
@@ -87,38 +78,38 @@ export class App {
   /** Answers a request. Never throws. */
   readonly handle = (exchange: Exchange): void => {
     if (this.#debug) this.#it.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
-    let turn: Turn | undefined
+    let context: RequestContext | undefined
     try {
       const framing = checkFraming(exchange)
       const match = this.router.find(exchange.path)
       const target = match?.route.targets.get(exchange.method)
       const admission = (target ?? match?.route.targets.get('GET'))?.access === 'probe' ? unchecked : this.#it.door.admit(exchange)
-      turn = { exchange, framing, cors: undefined, admission }
+      context = { exchange, framing, cors: undefined, admission }
       const host = this.#checkHost(exchange, framing)
-      const cors = this.#checkOrigin(turn, host, target)
-      if (cors !== undefined) turn = { exchange, framing, cors, admission }
+      const cors = this.#checkOrigin(context, host, target)
+      if (cors !== undefined) context = { exchange, framing, cors, admission }
       if (admission.refusal !== undefined) throw admission.refusal
-      this.#dispatch(turn, match, target)
+      this.#dispatch(context, match, target)
     } catch (error) {
-      turn ??= { exchange, framing: unframed, cors: undefined, admission: unchecked }
-      this.#fail(turn, error, this.#afterRefusal(turn.framing))
+      context ??= { exchange, framing: unframed, cors: undefined, admission: unchecked }
+      this.#fail(context, error, this.#afterRefusal(context.framing))
     }
   }
 
-  #dispatch (turn: Turn, match: Match<Target> | undefined, target: Target | undefined): void {
-    const { exchange, framing } = turn
+  #dispatch (context: RequestContext, match: Match<Target> | undefined, target: Target | undefined): void {
+    const { exchange, framing } = context
     const { method, path } = exchange
     if (framing.upgrade) throw new SkilletError('INVALID_PARAMETERS', 'There is no WebSocket here')
     if (match === undefined) throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
     const { route: { allow }, values } = match
-    if (method === 'OPTIONS') return this.#options(turn, allow)
+    if (method === 'OPTIONS') return this.#options(context, allow)
     if (target === undefined) {
-      return this.replies.error(turn, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#afterRefusal(framing))
+      return this.replies.error(context, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#afterRefusal(framing))
     }
     if (this.#quiescing && target.access !== 'probe') throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new requests')
-    const { unauthorized } = turn.admission
+    const { unauthorized } = context.admission
     if (target.access === 'key' && unauthorized !== undefined) throw unauthorized
-    target.run(turn, values)?.catch((error: unknown) => { this.#fail(turn, error) })
+    target.run(context, values)?.catch((error: unknown) => { this.#fail(context, error) })
   }
 
   /** @returns the Host header */
@@ -132,7 +123,7 @@ export class App {
   }
 
   /** @returns what a page of an allowed origin needs; undefined where no page asks, or a foreign one reads */
-  #checkOrigin ({ exchange: { headers, method }, framing }: Turn, host: string, target: Target | undefined): string[] | undefined {
+  #checkOrigin ({ exchange: { headers, method }, framing }: RequestContext, host: string, target: Target | undefined): string[] | undefined {
     const origin = headerOf(headers, 'origin')
     if (origin !== undefined && this.#it.origins.allows(origin, host)) return corsHeaders(origin)
     const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && target?.writes !== true
@@ -143,9 +134,9 @@ export class App {
     return undefined
   }
 
-  #options (turn: Turn, allow: string): void {
-    const preflight = turn.cors !== undefined && headerOf(turn.exchange.headers, 'access-control-request-method') !== undefined
-    this.replies.empty(turn, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow, headerOf(turn.exchange.headers, 'access-control-request-headers')) : [])], this.#afterRefusal(turn.framing))
+  #options (context: RequestContext, allow: string): void {
+    const preflight = context.cors !== undefined && headerOf(context.exchange.headers, 'access-control-request-method') !== undefined
+    this.replies.empty(context, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow, headerOf(context.exchange.headers, 'access-control-request-headers')) : [])], this.#afterRefusal(context.framing))
   }
 
   #addOperation (operation: Operation): void {
@@ -156,38 +147,38 @@ export class App {
       writes: operation.effect === 'write',
       access: 'key',
       // What can be refused before the body is read is refused while the engine still holds the body.
-      run: (turn, values) => {
-        const { exchange, framing } = turn
+      run: (context, values) => {
+        const { exchange, framing } = context
         const sendsBody = method === 'POST' && (body_fields.length > 0 || framing.length !== 0)
         if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
         this.#checkLength(framing)
         const url = readUrl(placement, values, exchange.query)
-        if (sendsBody) this.#read(turn, bytes => { this.#operate(operation, serialize, turn, readBody(placement, bytes, url)) })
-        else this.#operate(operation, serialize, turn, url)
+        if (sendsBody) this.#read(context, bytes => { this.#operate(operation, serialize, context, readBody(placement, bytes, url)) })
+        else this.#operate(operation, serialize, context, url)
       }
     })
   }
 
   /** Not async: what has nothing to wait for is answered in the same turn, and all else costs one promise more than its handler. */
-  #operate (operation: Operation, serialize: Serializer, turn: Turn, input: JsonObject): void {
-    const output = this.#it.gateway.answer(operation, input, new HttpCall(turn))
-    if (output instanceof Promise) output.then((later: object) => this.#reply(turn, serialize, later), (error: unknown) => this.#fail(turn, error))
-    else this.#reply(turn, serialize, output)
+  #operate (operation: Operation, serialize: Serializer, context: RequestContext, input: JsonObject): void {
+    const output = this.#it.gateway.answer(operation, input, new HttpCall(context))
+    if (output instanceof Promise) output.then((later: object) => this.#reply(context, serialize, later), (error: unknown) => this.#fail(context, error))
+    else this.#reply(context, serialize, output)
   }
 
   /** Never throws: nobody would catch it. */
-  #reply (turn: Turn, serialize: Serializer, output: object): void {
+  #reply (context: RequestContext, serialize: Serializer, output: object): void {
     try {
-      this.replies.json(turn, serialize(output), this.#afterReply(turn.framing))
+      this.replies.json(context, serialize(output), this.#afterReply(context.framing))
     } catch (error) {
-      this.#fail(turn, error)
+      this.#fail(context, error)
     }
   }
 
   /** Reads the body of a request, for what answers it then. What that throws is answered for it. */
-  #read (turn: Turn, answer: (bytes: Uint8Array) => void): void {
-    const fail = (error: unknown): void => { this.#fail(turn, error) }
-    turn.exchange.body(this.#bodies, bytes => {
+  #read (context: RequestContext, answer: (bytes: Uint8Array) => void): void {
+    const fail = (error: unknown): void => { this.#fail(context, error) }
+    context.exchange.body(this.#bodies, bytes => {
       try {
         answer(bytes)
       } catch (error) {
@@ -206,9 +197,9 @@ export class App {
       this.router.add('GET', path, {
         writes: false,
         access: 'probe',
-        run: async turn => {
-          const well = await isWell(new HttpCall(turn))
-          this.replies.text(turn, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#afterReply(turn.framing))
+        run: async context => {
+          const well = await isWell(new HttpCall(context))
+          this.replies.text(context, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#afterReply(context.framing))
         }
       })
     }
@@ -216,15 +207,15 @@ export class App {
     probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#it.gateway.ready())
   }
 
-  #fail (turn: Turn, thrown: unknown, close = this.#afterReply(turn.framing)): void {
+  #fail (context: RequestContext, thrown: unknown, close = this.#afterReply(context.framing)): void {
     if (thrown instanceof ClientGone) return
     const error = SkilletError.from(thrown)
     if (error.code === 'INTERNAL' && error.cause !== undefined) {
-      const { method, path } = turn.exchange
+      const { method, path } = context.exchange
       const { cause } = error
       this.#it.log.error({ method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, 'a request met a fault')
     }
-    this.replies.error(turn, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
+    this.replies.error(context, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
   }
 
   /** Whether a connection can go on after a refusal before the body is read: not when the server stops, nor when too much, or nobody knows how much, is left to read. */
@@ -245,7 +236,7 @@ class HttpCall implements Call {
   readonly access: Call['access']
   readonly #exchange: Exchange
 
-  constructor ({ exchange, admission: { access } }: Turn) {
+  constructor ({ exchange, admission: { access } }: RequestContext) {
     this.#exchange = exchange
     this.access = access
   }

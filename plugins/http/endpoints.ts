@@ -1,16 +1,16 @@
 import { abortSignalOf, SkilletError, type Endpoint } from '../../kernel/index.ts'
-import type { Turn } from './app.ts'
+import type { RequestContext } from './request-context.ts'
 import type { Meter } from './door.ts'
 import type { Replies } from './replies.ts'
 import type { Close } from './server.ts'
 
 /** Hands a request to an endpoint, in the terms of the web, and sends what it answers. @param body copied before this first waits */
-export async function serveEndpoint (endpoint: Endpoint, turn: Turn, body: Uint8Array | undefined, meter: Meter, replies: Replies, close: Close): Promise<void> {
-  const signal = abortSignalOf(turn.exchange.signal)
-  const response = await endpoint.fetch(requestOf(turn, body, signal), { transport: 'http', access: turn.admission.access, signal, ...meter })
+export async function serveEndpoint (endpoint: Endpoint, context: RequestContext, body: Uint8Array | undefined, meter: Meter, replies: Replies, close: Close): Promise<void> {
+  const signal = abortSignalOf(context.exchange.signal)
+  const response = await endpoint.fetch(requestOf(context, body, signal), { transport: 'http', access: context.admission.access, signal, ...meter })
   const streamed = response.headers.get('content-type')?.startsWith('text/event-stream') === true && response.body !== null
-  if (streamed) replies.stream(turn, response, response.body, close)
-  else replies.whole(turn, response, new Uint8Array(await response.arrayBuffer()), close)
+  if (streamed) replies.stream(context, response, response.body, close)
+  else replies.whole(context, response, new Uint8Array(await response.arrayBuffer()), close)
 }
 
 /**
@@ -20,7 +20,7 @@ export async function serveEndpoint (endpoint: Endpoint, turn: Turn, body: Uint8
 const followers = new WeakMap<AbortSignal, Request>()
 
 /** @throws SkilletError INVALID_PARAMETERS for headers that the web does not know */
-function requestOf ({ exchange: { method, path, query, headers } }: Turn, body: Uint8Array | undefined, signal: AbortSignal): Request {
+function requestOf ({ exchange: { method, path, query, headers } }: RequestContext, body: Uint8Array | undefined, signal: AbortSignal): Request {
   try {
     const given = new Headers()
     for (let i = 0; i < headers.length; i += 2) given.append(headers[i] ?? '', headers[i + 1] ?? '')

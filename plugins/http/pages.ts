@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Version } from '../../kernel/index.ts'
-import type { App, Turn } from './app.ts'
+import type { App } from './app.ts'
+import type { RequestContext } from './request-context.ts'
 import { docsPage, docsScript } from './docs.ts'
 import { headerOf } from './server.ts'
 
@@ -14,14 +15,14 @@ const swagger = new URL('./swagger-ui/', import.meta.url)
 export function addPages (app: App, version: Version): void {
   const serve = (path: string, load: () => Asset | Promise<Asset>): void => {
     let loaded: Asset | undefined
-    const send = (turn: Turn, asset: Asset): void => {
-      app.replies.page(turn, asset.type, asset.etag, asset.body, headerOf(turn.exchange.headers, 'if-none-match'))
+    const send = (context: RequestContext, asset: Asset): void => {
+      app.replies.page(context, asset.type, asset.etag, asset.body, headerOf(context.exchange.headers, 'if-none-match'))
     }
     app.router.add('GET', path, {
       writes: false,
       access: 'open',
       // Read when first asked for, then kept: few files of known size.
-      run: async turn => { send(turn, loaded ??= await load()) }
+      run: async context => { send(context, loaded ??= await load()) }
     })
   }
   const html = 'text/html; charset=utf-8'

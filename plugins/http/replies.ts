@@ -1,5 +1,5 @@
 import { SkilletError, type Version } from '../../kernel/index.ts'
-import type { Turn } from './app.ts'
+import type { RequestContext } from './request-context.ts'
 import { serializeError } from './serialize.ts'
 import type { Close, HeaderBlock } from './server.ts'
 import { STATUS } from './status.ts'
@@ -25,43 +25,43 @@ export class Replies {
     this.#version = version
   }
 
-  json (turn: Turn, body: string | Uint8Array, close: Close): void {
-    turn.exchange.reply(200, json, body, close, ownOf(turn))
+  json (context: RequestContext, body: string | Uint8Array, close: Close): void {
+    context.exchange.reply(200, json, body, close, ownOf(context))
   }
 
-  text (turn: Turn, status: number, body: string, close: Close): void {
-    turn.exchange.reply(status, text, body, close, ownOf(turn))
+  text (context: RequestContext, status: number, body: string, close: Close): void {
+    context.exchange.reply(status, text, body, close, ownOf(context))
   }
 
-  empty (turn: Turn, status: number, headers: HeaderBlock, close: Close): void {
-    turn.exchange.reply(status, [...bare, ...headers], '', close, ownOf(turn))
+  empty (context: RequestContext, status: number, headers: HeaderBlock, close: Close): void {
+    context.exchange.reply(status, [...bare, ...headers], '', close, ownOf(context))
   }
 
   /** What an endpoint answered. */
-  whole (turn: Turn, response: Response, body: Uint8Array, close: Close): void {
-    turn.exchange.reply(response.status, headersOf(turn, response), body, close)
+  whole (context: RequestContext, response: Response, body: Uint8Array, close: Close): void {
+    context.exchange.reply(response.status, headersOf(context, response), body, close)
   }
 
   /** The same, as it comes: server-sent events, so that a comment may go first. */
-  stream (turn: Turn, response: Response, body: ReadableStream<Uint8Array>, close: Close): void {
-    turn.exchange.stream(response.status, headersOf(turn, response), ':\n\n', body, close)
+  stream (context: RequestContext, response: Response, body: ReadableStream<Uint8Array>, close: Close): void {
+    context.exchange.stream(response.status, headersOf(context, response), ':\n\n', body, close)
   }
 
   /** A page or one of its assets; the browser keeps it, and asks whether it still holds. */
-  page (turn: Turn, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
-    const { exchange } = turn
+  page (context: RequestContext, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
+    const { exchange } = context
     const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
-    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '', turn.framing.last ? 'now' : 'keep', ownOf(turn))
-    else exchange.reply(200, headers, body, turn.framing.last ? 'now' : 'keep', ownOf(turn))
+    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '', context.framing.last ? 'now' : 'keep', ownOf(context))
+    else exchange.reply(200, headers, body, context.framing.last ? 'now' : 'keep', ownOf(context))
   }
 
-  error (turn: Turn, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
+  error (context: RequestContext, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
     const status = STATUS[error.kind]
     const headers = [...json, ...(extra ?? [])]
     const { retry_after_s } = error.details
     if (status === 429 || status === 503) headers.push('Retry-After', typeof retry_after_s === 'number' ? String(retry_after_s) : retryAfter_s)
     if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="skillet"')
-    turn.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close, ownOf(turn))
+    context.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close, ownOf(context))
   }
 
   /** What an engine answers to what it could not read as HTTP. */
@@ -74,14 +74,14 @@ export class Replies {
 /** Headers that are the engine's to write. */
 const framing = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
 
-function headersOf (turn: Turn, { headers }: Response): string[] {
-  const block = ['Vary', 'Origin', ...common, ...(ownOf(turn) ?? [])]
+function headersOf (context: RequestContext, { headers }: Response): string[] {
+  const block = ['Vary', 'Origin', ...common, ...(ownOf(context) ?? [])]
   if (!headers.has('cache-control')) block.push('Cache-Control', 'no-store')
   for (const [name, value] of headers) if (!framing.has(name)) block.push(name, value)
   return block
 }
 
 /** The headers of this reply alone. */
-function ownOf ({ cors, admission: { rate } }: Turn): HeaderBlock | undefined {
+function ownOf ({ cors, admission: { rate } }: RequestContext): HeaderBlock | undefined {
   return cors === undefined ? rate : rate === undefined ? cors : [...rate, ...cors]
 }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createRequestStateCodec, inputRequired, isSpecType, ProtocolError, ProtocolErrorCode, type InputRequests, type InputRequiredResult, type RequestStateCodec, type ServerContext } from '@modelcontextprotocol/server'
-import { isObject, type Terms } from '../../kernel/index.ts'
+import { isObject } from '../../kernel/index.ts'
+import type { Terms } from './agent/terms.ts'
 
 /** What travels through the client between two rounds of a call: what the tool keeps, and of which call it is. */
 export interface State { state: string, of: string }

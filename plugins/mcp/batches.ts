@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
-import { isObject, outputUri, type SkilletError } from '../../kernel/index.ts'
+import { isObject, type SkilletError } from '../../kernel/index.ts'
+import { outputUri } from './agent/execute.ts'
 
 /** What the answers to all requests of one batch may be together, in bytes; the first is given whatever its length. */
 export const answersBytesMax = 8 * 1_048_576

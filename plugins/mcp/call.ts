@@ -1,5 +1,6 @@
 import { CLIENT_CAPABILITIES_META_KEY, type AuthInfo, type Server, type ServerContext } from '@modelcontextprotocol/server'
 import { isObject, type Access, type Call, type JsonObject } from '../../kernel/index.ts'
+import type { ClientCall } from './agent/agent-tool.ts'
 import { stateOf } from './asking.ts'
 
 /** The rights of a request travel through the SDK as what it calls authentication; a request without any has all. */
@@ -17,7 +18,7 @@ export function callOf ({ http, mcpReq: { signal } }: ServerContext): Call {
 }
 
 /** The call that a request to run a tool makes, with what its client brought. */
-export function callWithClient (ctx: ServerContext, server: Server, asked: unknown): Call {
+export function callWithClient (ctx: ServerContext, server: Server, asked: unknown): ClientCall {
   const { inputResponses: answers, envelope } = ctx.mcpReq
   const declared = (envelope as JsonObject | undefined)?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   return { ...callOf(ctx), client: { answers, state: stateOf(ctx, asked), capabilities: isObject(declared) ? declared : {} } }

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { isSpecType, ProtocolError, ProtocolErrorCode, type CallToolResult } from '@modelcontextprotocol/server'
-import { coerceText, compileAllows, execute, listSkills, SkilletError, termsOf, type Access, type Call, type Gateway, type Terms, type Tool } from '../../kernel/index.ts'
-import type { Host } from './host.ts'
+import { coerceText, compileAllows, execute, listSkills, SkilletError, type Access, type Call, type Gateway, type JsonObject, type Tool } from '../../kernel/index.ts'
+import type { ClientCall } from './agent/agent-tool.ts'
+import { withClientInput } from './agent/client-input.ts'
+import { termsOf, type Terms } from './agent/terms.ts'
 
 /** A tool of a skill that is shown by a name of its own. */
 export interface DirectTool { skill_name: string, tool_name: string, tool: Tool }
@@ -66,14 +68,20 @@ function nameOf (skill: string, tool: string, isTaken: (name: string) => boolean
   return `${plain.slice(0, nameMax - hash.length - 1)}_${hash}`
 }
 
+/** Runs a tool that is shown by itself, with what its client fills in. @throws SkilletError */
+export async function executeDirect ({ skill_name, tool_name, tool }: DirectTool, given: JsonObject, call: ClientCall, gateway: Gateway): Promise<{ execution_id: string, output: string }> {
+  const parameters = withClientInput(skill_name, tool, given, call.client)
+  return await gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
+}
+
 /**
  * Runs a tool for a client that gives texts, as it does for prompts and in addresses.
  * @throws ProtocolError saying what failed: there are no failed results but of tools
  */
-export async function runTool ({ skill_name, tool_name, tool }: DirectTool, given: Readonly<Record<string, string>>, call: Call, host: Pick<Host, 'gateway'>): Promise<{ output: string, terms: Terms | undefined }> {
+export async function runTool ({ skill_name, tool_name, tool }: DirectTool, given: Readonly<Record<string, string>>, call: ClientCall, gateway: Gateway): Promise<{ output: string, terms: Terms | undefined }> {
   const parameters = Object.fromEntries(Object.entries(given).map(([name, text]) => [name, coerceText(tool.parameters.find(parameter => parameter.name === name), text)]))
   try {
-    const { output } = await host.gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
+    const { output } = await executeDirect({ skill_name, tool_name, tool }, parameters, call, gateway)
     return { output, terms: termsOf(output, tool) }
   } catch (error) {
     const { kind, message } = SkilletError.from(error)

@@ -1,5 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { exampleOf, getSkill, nearest, outputUri, parameterLines, type AgentTool, type Call, type ErrorEnvelope, type JsonObject, type SkilletError, type Tool } from '../../kernel/index.ts'
+import { getSkill, nearest, parameterLines, type Call, type ErrorEnvelope, type JsonObject, type SkilletError, type Tool } from '../../kernel/index.ts'
+import type { AgentTool } from './agent/agent-tool.ts'
+import { outputUri } from './agent/execute.ts'
+import { exampleOf } from './agent/words.ts'
 import type { Host } from './host.ts'
 
 /** The longest text in an error, in characters. */

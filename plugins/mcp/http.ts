@@ -1,5 +1,6 @@
 import { createMcpHandler, isJsonContentType, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server'
 import { decodeJson, isObject, messageOf, type Config, type EndpointCall, type Gateway, type Logger } from '../../kernel/index.ts'
+import { createServer } from './create-server.ts'
 import { accessIn, authOf } from './call.ts'
 import type { Connections } from './connections.ts'
 import { Host } from './host.ts'
@@ -51,9 +52,10 @@ export class McpOverHttp {
   }
 
   async close (): Promise<void> {
-    this.#host.close()
+    const closed = this.#host.close()
     this.#sessions.close()
     await this.#host.end()
+    await closed
   }
 
   /** Opens a stream that lasts, if its caller may have another. @throws SkilletError OVERLOADED */
@@ -79,7 +81,7 @@ export class McpOverHttp {
     const onerror = (error: Error): void => { this.#log.debug({ error: messageOf(error) }, 'a message could not be served') }
     const handler = createMcpHandler(async ({ authInfo }) => {
       const access = accessIn(authInfo)
-      const server = host.createServer({ access, tracked: false })
+      const server = createServer(host, { access, tracked: false })
       if (host.direct.any) declareHeaders(server, await host.direct.of({ access }))
       return server
     }, { legacy: 'reject', onerror })

@@ -1,17 +1,12 @@
 import { isSpecType, ProtocolError, ProtocolErrorCode, type GetPromptResult, type McpServer, type Prompt } from '@modelcontextprotocol/server'
-import { agentParameters, didYouMean, listExecutions, listSkills, messageOf, outputUri, readSkillFile, type Call, type Tool } from '../../kernel/index.ts'
+import { agentParameters, didYouMean, listExecutions, listSkills, messageOf, readSkillFile, type Call, type Tool } from '../../kernel/index.ts'
+import { outputUri } from './agent/execute.ts'
 import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
 import { contentOf, runTool, type DirectTool } from './direct.ts'
 import type { Host } from './host.ts'
 import { instructionsUri } from './subscriptions.ts'
-
-export const useSkill = {
-  name: 'use_skill',
-  title: 'Use a skill',
-  description: 'Read the instructions of a skill, and do a task with it',
-  arguments: [{ name: 'skill', description: 'Name of the skill', required: true }, { name: 'task', description: 'What is to be done' }]
-} as const satisfies Prompt
+import { useSkill } from './use-skill.ts'
 
 /** Values a client is offered at once. */
 const offeredMax = 100
@@ -28,7 +23,7 @@ export function addPrompts ({ server }: McpServer, host: Host): void {
     const tools = await host.prompts.of(call)
     const one = tools.get(name)
     if (one === undefined) throw invalid(`There is no prompt "${name.slice(0, 256)}"${didYouMean(name, [useSkill.name, ...tools.keys()])}`)
-    const { terms, output } = await runTool(one, given, call, host)
+    const { terms, output } = await runTool(one, given, call, host.gateway)
     if (terms !== undefined && isAsking(terms)) return await askingResult(terms, [name, given], ctx, host.states)
     const messages = terms !== undefined && 'messages' in terms ? { messages: terms.messages } : undefined
     if (isSpecType.GetPromptResult(messages)) return messages

@@ -1,5 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, ResourceTemplate, UriTemplate, type CallToolResult, type InputRequiredResult, type McpServer, type ReadResourceResult, type ServerContext, type Variables } from '@modelcontextprotocol/server'
-import { getExecution, getSkill, outputUri, SkilletError, type Access } from '../../kernel/index.ts'
+import { getExecution, getSkill, SkilletError, type Access } from '../../kernel/index.ts'
+import { outputUri } from './agent/execute.ts'
 import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
 import { contentOf, runTool } from './direct.ts'
@@ -35,7 +36,7 @@ async function readTool ({ href }: URL, target: string, variables: Variables, ct
   const tool = tools.find(({ name }) => name === tool_name)
   if (tool === undefined) throw new ResourceNotFoundError(href)
   const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded([value].flat().join(','))]))
-  const { output, terms } = await runTool({ skill_name, tool_name, tool }, given, call, host)
+  const { output, terms } = await runTool({ skill_name, tool_name, tool }, given, call, host.gateway)
   if (terms !== undefined && isAsking(terms)) return await askingResult(terms, href, ctx, host.states)
   const contents = contentOf(terms)?.flatMap(content => resourceOf(href, content))
   return { contents: contents ?? [{ uri: href, mimeType: 'text/plain', text: output }] }

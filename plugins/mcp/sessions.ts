@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isInitializeRequest, type AuthInfo } from '@modelcontextprotocol/server'
 import { abortSignalOf, SkilletError, type EndpointCall } from '../../kernel/index.ts'
+import { createServer } from './create-server.ts'
 import { RecentEvents, Room } from './events.ts'
 import { rpcError } from './rpc.ts'
 import type { Host } from './host.ts'
@@ -80,7 +81,7 @@ export class Sessions {
         this.#used(session, caller)
       }
     })
-    const server = this.#host.createServer({ access, tracked: true, running: change => { session.running += change } })
+    const server = createServer(this.#host, { access, tracked: true, running: change => { session.running += change } })
     const session: Session = { transport, events, close: () => server.close(), key: access?.key, caller, running: 0, used_ms: performance.now(), stream: undefined }
     await server.connect(transport)
     transport.takeBatches()

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { parseJSONRPCMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/server'
 import { messageOf, type Call } from '../../kernel/index.ts'
+import { createServer } from './create-server.ts'
 import { rpcError } from './rpc.ts'
 import { authOf } from './call.ts'
 import type { Host } from './host.ts'
@@ -21,7 +22,7 @@ export class SseSessions {
 
   async open ({ access, signal }: Call): Promise<Response> {
     const stream = new EventStream()
-    const server = this.#host.createServer({ access, tracked: true })
+    const server = createServer(this.#host, { access, tracked: true })
     const id = stream.sessionId
     this.#streams.set(id, { stream, key: access?.key })
     await server.connect(stream)

@@ -1,5 +1,6 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { definePlugin, messageOf } from '../../kernel/index.ts'
+import { createServer } from './create-server.ts'
 import { checkAddresses } from './addresses.ts'
 import { Host } from './host.ts'
 import { LineTransport } from './lines.ts'
@@ -12,11 +13,11 @@ export default definePlugin({
   setup ({ config, gateway, log, scope }) {
     checkAddresses(config.mcp.resources)
     const host = new Host(gateway, config, log)
-    scope.defer(() => { host.close() })
+    scope.defer(() => host.close())
     let wire: LineTransport | undefined
     const protocol = openProtocol(() => { void wire?.close() })
     const lines = wire = new LineTransport(protocol, protocol, config.execution.drain_ms)
-    const handle = serveStdio(() => host.createServer({ access: undefined, tracked: true }), {
+    const handle = serveStdio(() => createServer(host, { access: undefined, tracked: true }), {
       transport: lines,
       onerror: error => { log.debug({ error: messageOf(error) }, 'a message could not be served') }
     })

@@ -1,7 +1,12 @@
 import { ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool } from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
-import { agentParameters, cut, didYouMean, execute, isObject, outputUri, SkilletError, termsOf, withoutNulls, type AgentTool, type Call, type JsonObject, type Terms } from '../../kernel/index.ts'
-import { contentOf, type DirectTool } from './direct.ts'
+import { agentParameters, didYouMean, isObject, SkilletError, type JsonObject } from '../../kernel/index.ts'
+import { callableFor, type AgentCall, type AgentTool } from './agent/agent-tool.ts'
+import { cut } from './agent/excerpt.ts'
+import { outputUri } from './agent/execute.ts'
+import { withoutNulls } from './agent/near-misses.ts'
+import { termsOf, type Terms } from './agent/terms.ts'
+import { contentOf, executeDirect, type DirectTool } from './direct.ts'
 import { failureOf } from './failures.ts'
 import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
@@ -16,7 +21,7 @@ const outputMax = 20_000
 
 /** Serves the tools: what operations are to agents, and those that the configuration exposes. */
 export function addTools ({ server }: McpServer, host: Host, running: (change: 1 | -1) => void): void {
-  const agents = new Map(host.gateway.operations.flatMap(({ agent }) => agent === undefined ? [] : [[agent.name, agent] as const]))
+  const agents = new Map(host.tools.map(tool => [tool.name, tool]))
   server.setRequestHandler('tools/list', async (_request, ctx) => {
     const direct = await host.direct.of(callOf(ctx))
     return { tools: [...[...agents.values()].map(described), ...[...direct].map(([name, tool]) => describedDirect(name, tool))] }
@@ -28,8 +33,8 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     const call = callWithClient(ctx, server, [name, asked])
     const direct = agent === undefined ? await host.direct.of(call) : new Map<string, DirectTool>()
     const one = direct.get(name)
-    const invoke = agent !== undefined ? async (told: Call) => answerOf(await host.gateway.invoke(agent, withoutNulls(agent.input, copy), told), links(server.getNegotiatedProtocolVersion()))
-      : one !== undefined ? (told: Call) => callDirect(one, withoutNulls(one.tool.input_schema, copy), told, host)
+    const invoke = agent !== undefined ? async (told: AgentCall) => answerOf(await host.gateway.invoke(callableFor(agent, told), withoutNulls(agent.input, copy), told), links(server.getNegotiatedProtocolVersion()))
+      : one !== undefined ? (told: AgentCall) => callDirect(one, withoutNulls(one.tool.input_schema, copy), told, host)
         : undefined
     if (invoke === undefined) {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${didYouMean(bare, [...agents.keys(), ...direct.keys()])}`)
@@ -37,7 +42,7 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     running(1)
     const report = host.reports.begin(ctx, name)
     let terms: Terms | undefined
-    const told: Call = {
+    const told: AgentCall = {
       ...call,
       accepted: id => { report.follow(id) },
       spoken (said) {
@@ -109,10 +114,10 @@ export function declareHeaders (server: McpServer, direct: ReadonlyMap<string, D
   }
 }
 
-async function callDirect ({ skill_name, tool_name, tool }: DirectTool, parameters: JsonObject, call: Call, host: Host): Promise<CallToolResult> {
-  const { execution_id, output } = await host.gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
-  const terms = termsOf(output, tool)
-  if (terms !== undefined && call.spoken?.(terms) === true) return { content: [] }
+async function callDirect (direct: DirectTool, parameters: JsonObject, call: AgentCall, host: Host): Promise<CallToolResult> {
+  const { execution_id, output } = await executeDirect(direct, parameters, call, host.gateway)
+  const terms = termsOf(output, direct.tool)
+  if (terms !== undefined && call.spoken(terms)) return { content: [] }
   const text = cut(output, outputMax, 'head')
   return { content: [{ type: 'text', text: text === output ? text : `${text}\nwhole output: ${outputUri(execution_id)}` }] }
 }

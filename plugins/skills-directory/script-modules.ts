@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { pythonPackageOf } from '../../kernel/index.ts'
+import { pythonPackageOf } from '../toolkit/python-packages.ts'
 import { isThere, readText } from './files.ts'
 import { importsOf as nodeImportsOf } from './node-script.ts'
 import { importsOf as pythonImportsOf } from './python-script.ts'

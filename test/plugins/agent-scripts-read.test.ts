@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { expandCommand, messageOf, type JsonObject } from '../../kernel/index.ts'
+import { messageOf, type JsonObject } from '../../kernel/index.ts'
+import { expandCommand } from '../../plugins/toolkit/command.ts'
 import { readNode } from '../../plugins/skills-directory/node-script.ts'
 import { importsOf, readPython } from '../../plugins/skills-directory/python-script.ts'
 import { callOf, type ScriptArgument } from '../../plugins/skills-directory/script-arguments.ts'

@@ -2,7 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { expandCommand, type JsonObject, type SkillDefinition } from '../../kernel/index.ts'
+import { type JsonObject, type SkillDefinition } from '../../kernel/index.ts'
+import { expandCommand } from '../../plugins/toolkit/command.ts'
 import { checked, loadBundled, toolOf } from '../support/load-skills.ts'
 
 const skill = await loadBundled('git')

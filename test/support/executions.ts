@@ -1,5 +1,5 @@
 import { thisProcess, type Execution, type StoredExecution } from '../../kernel/index.ts'
-import { newExecutionId } from '../../kernel/id.ts'
+import { newExecutionId } from '../../kernel/lib/id.ts'
 
 /** An execution of a minute ago, `success` where nothing else is said. */
 export function makeExecution (fields: Partial<Execution> = {}): Execution {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { completeConfig, Scope, silentLogger, type Cache, type Config, type Logger, type Plugin, type SearchContext, type Slot, type Slots } from '../../kernel/index.ts'
-import { compileCheck } from '../../kernel/validation.ts'
+import { compileCheck } from '../../kernel/schema/validation.ts'
 
 export interface OpenOptions {
   /** Sections of the configuration; defaults fill in the rest. */

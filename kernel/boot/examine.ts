@@ -1,0 +1,56 @@
+import type { AnyPlugin, ExamineContext, Finding } from '../contracts/plugin.ts'
+import type { Storage } from '../contracts/storage.ts'
+import { messageOf } from '../lib/errors.ts'
+import { isAlive } from '../lib/owner.ts'
+import type { PluginStatus, QuarantinedSkill, SkillWarning } from '../contracts/schemas.ts'
+import { within } from '../lib/within.ts'
+
+/** What is known without asking a plugin. */
+export interface Known {
+  plugins: readonly PluginStatus[]
+  quarantined: readonly QuarantinedSkill[]
+  warnings: readonly SkillWarning[]
+  storage: Pick<Storage, 'holder'>
+}
+
+/** What is true of every run until there is a sandbox. */
+export const isolationNote = 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced'
+
+/** How long a plugin may take to look at its surroundings, in milliseconds. */
+const examine_ms = 5_000
+
+/**
+ * What is found of the skills, the running plugins, who serves, and the surroundings of these plugins, started or not.
+ * Never throws: a plugin that can't tell is itself a finding.
+ */
+export async function examine (known: Known, plugins: readonly AnyPlugin[], context: ExamineContext): Promise<Finding[]> {
+  const own: Finding[] = [
+    ...known.quarantined.map(({ name, tool, path, error }): Finding => ({ level: 'problem', about: tool === undefined ? `skill ${name}` : `tool ${name}:${tool}`, text: `${path}: ${error}` })),
+    ...known.warnings.map(({ name, path, warning }): Finding => ({ level: 'note', about: `skill ${name}`, text: `${path}: ${warning}` })),
+    ...known.plugins.filter(({ state }) => state === 'degraded' || state === 'failed').map(({ name, state, reason }): Finding =>
+      ({ level: 'problem', about: `plugin ${name}`, text: reason === undefined ? state : `${state}: ${reason}` }))
+  ]
+  const asked = await Promise.all([
+    serving(known.storage),
+    ...plugins.map(async plugin => await ask(plugin, context))
+  ])
+  return [...own, { level: 'note', about: 'isolation', text: isolationNote }, ...asked.flat()]
+}
+
+async function serving (storage: Pick<Storage, 'holder'>): Promise<Finding[]> {
+  const holder = await storage.holder('serve')
+  if (holder === undefined || !isAlive(holder.owner)) return []
+  return [{ level: 'ok', about: 'server', text: `process ${holder.owner.pid} serves this data directory${holder.note === '' ? '' : ` at ${holder.note}`}` }]
+}
+
+async function ask ({ name, examine }: AnyPlugin, context: ExamineContext): Promise<Finding[]> {
+  if (examine === undefined) return []
+  const problem = (why: string): Finding[] => [{ level: 'problem', about: `plugin ${name}`, text: `it can't say how it is: ${why}` }]
+  let findings: Finding[] = problem(`it did not answer within ${examine_ms / 1000} s`)
+  try {
+    await within(examine_ms, (async () => { findings = await examine(context) })())
+  } catch (error) {
+    return problem(messageOf(error))
+  }
+  return findings
+}

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { AnyPlugin } from '../contracts/plugin.ts'
+import { messageOf } from '../lib/errors.ts'
+
+/**
+ * Loads third-party plugins. Each is a module whose default export is a plugin: an absolute path, or the name of a
+ * package that is installed beside Skillet or in `cwd`.
+ * @throws Error naming the plugin and what is wrong with it
+ */
+export async function loadPlugins (specifiers: readonly string[], cwd: string): Promise<AnyPlugin[]> {
+  return await Promise.all(specifiers.map(async specifier => {
+    let module: unknown
+    try {
+      module = await import(isAbsolute(specifier) ? pathToFileURL(specifier).href : packageEntry(specifier, cwd) ?? specifier)
+    } catch (error) {
+      throw new Error(`plugins: "${specifier}" can't be loaded: ${messageOf(error)}`, { cause: error })
+    }
+    const plugin = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
+    if (!isPlugin(plugin)) throw new Error(`plugins: "${specifier}" has no plugin as its default export; make it with definePlugin`)
+    return plugin
+  }))
+}
+
+const slots = new Set(['storage', 'search', 'executor', 'skills', 'endpoint', 'transport'])
+
+function isPlugin (value: unknown): value is AnyPlugin {
+  return typeof value === 'object' && value !== null &&
+    'name' in value && typeof value.name === 'string' && /^[a-z0-9][a-z0-9-]{0,63}$/.test(value.name) &&
+    'slot' in value && typeof value.slot === 'string' && slots.has(value.slot) &&
+    'setup' in value && typeof value.setup === 'function'
+}
+
+/**
+ * URL of a package's entry in the `node_modules` of a folder or one above it. Node resolves names from the importing
+ * module only, and the user's plugins are not installed there.
+ */
+function packageEntry (name: string, from: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const home = join(folder, 'node_modules', name)
+    try {
+      const manifest: unknown = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
+      return pathToFileURL(join(home, entryOf(manifest) ?? 'index.js')).href
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error)) throw error
+    }
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+/** The file that `exports` (for an import) or `main` names. */
+function entryOf (manifest: unknown): string | undefined {
+  const pick = (target: unknown): string | undefined => {
+    if (typeof target === 'string') return target
+    if (typeof target !== 'object' || target === null) return undefined
+    for (const [condition, inner] of Object.entries(target)) {
+      if (['.', 'node', 'import', 'default'].includes(condition)) return pick(inner)
+    }
+    return undefined
+  }
+  if (typeof manifest !== 'object' || manifest === null) return undefined
+  return ('exports' in manifest ? pick(manifest.exports) : undefined) ?? ('main' in manifest ? pick(manifest.main) : undefined)
+}

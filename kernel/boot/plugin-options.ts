@@ -1,0 +1,19 @@
+import { checkGiven } from '../schema/check-given.ts'
+import type { AnyPlugin } from '../contracts/plugin.ts'
+import type { JsonObject } from '../contracts/schemas.ts'
+
+/**
+ * A plugin's options, with its defaults.
+ * @param given what stands in `[plugin.NAME]`; left as it is
+ * @throws Error saying what is wrong with it, beginning with `plugin.NAME`
+ */
+export function pluginOptions ({ name, options: schema }: AnyPlugin, given: JsonObject): JsonObject {
+  const options = structuredClone(given)
+  if (schema === undefined) {
+    if (Object.keys(options).length > 0) throw new Error(`plugin.${name} has settings, but the plugin takes none`)
+    return options
+  }
+  const wrong = checkGiven(schema, options, `plugin.${name}`)
+  if (wrong !== undefined) throw new Error(wrong)
+  return options
+}

@@ -1,0 +1,55 @@
+import type { AnyStateMachine } from 'xstate'
+import { executionMachine, type ExecutionEvent } from './execution.machine.ts'
+import { EXECUTION_STATUSES, type ExecutionStatus } from '../contracts/schemas.ts'
+
+/** From a state, by event, to the next state. An event a state does not know is not there: it changes nothing. */
+export type TransitionTable = ReadonlyMap<string, ReadonlyMap<string, string>>
+
+/**
+ * Compiles a flat machine to its transition table.
+ * @throws Error naming the state, when the machine has anything that a table can't hold: guards, actions,
+ * entry or exit, delayed or eventless transitions, invocations, nested states, several targets, wildcards.
+ */
+export function compileTransitions (machine: AnyStateMachine): TransitionTable {
+  const table = new Map<string, Map<string, string>>()
+  for (const [name, state] of Object.entries(machine.root.states)) {
+    const refuse = (what: string): never => { throw new Error(`state "${name}" of machine "${machine.id}" has ${what}; only states and events compile to a table`) }
+    if (state.type !== 'atomic' && state.type !== 'final') refuse('nested states')
+    if (state.invoke.length > 0) refuse('an invocation')
+    if (state.after.length > 0) refuse('a delayed transition') // before the actions by which it is scheduled
+    if (state.entry.length > 0 || state.exit.length > 0) refuse('an entry or exit action')
+    if ((state.always ?? []).length > 0) refuse('an eventless transition')
+    const row = new Map<string, string>()
+    for (const [event, transitions] of state.transitions) {
+      const [transition, ...others] = transitions
+      if (transition === undefined) continue
+      if (others.length > 0 || transition.guard !== undefined) refuse(`a guard on "${event}"`)
+      if (transition.actions.length > 0) refuse(`an action on "${event}"`)
+      if (event.includes('*')) refuse(`a wildcard "${event}"`)
+      const [target, ...more] = transition.target ?? []
+      if (target === undefined || more.length > 0) refuse(`no single target for "${event}"`)
+      else row.set(event, target.key)
+    }
+    table.set(name, row)
+  }
+  return table
+}
+
+/** The execution machine's table, compiled once when the program loads. */
+export const executionTransitions = compileTransitions(executionMachine)
+
+const statuses = new Set<string>(EXECUTION_STATUSES)
+function isStatus (name: string): name is ExecutionStatus {
+  return statuses.has(name)
+}
+
+/** The state after an event; the same state where the event does not apply. */
+export function nextStatus (status: ExecutionStatus, event: ExecutionEvent): ExecutionStatus {
+  const next = executionTransitions.get(status)?.get(event.type)
+  return next !== undefined && isStatus(next) ? next : status
+}
+
+/** Whether a state is one that nothing leaves. */
+export function isFinal (status: ExecutionStatus): boolean {
+  return executionTransitions.get(status)?.size === 0
+}

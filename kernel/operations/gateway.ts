@@ -1,0 +1,62 @@
+import type { TObject } from 'typebox'
+import type { Bus } from '../contracts/bus.ts'
+import type { Executor } from '../contracts/executor.ts'
+import type { Gateway } from '../contracts/gateway.ts'
+import type { Services } from '../contracts/services.ts'
+import type { Storage } from '../contracts/storage.ts'
+import { SkilletError } from '../lib/errors.ts'
+import { isObject } from '../lib/json.ts'
+import { thisProcess } from '../lib/owner.ts'
+import { within } from '../lib/within.ts'
+import { compileCheck, type Check } from '../schema/validation.ts'
+import { Gate } from './gate.ts'
+import { operations } from './table.ts'
+
+/** How long a probe may take, and how long its answer holds, in milliseconds. */
+const probe_ms = { timeout: 2_000, cached: 1_000 }
+
+export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, executors: readonly Pick<Executor, 'probe'>[], bus: Bus): Gateway {
+  const gate = new Gate(services)
+  const checks = new Map<TObject, Check>()
+  const checkOf = (schema: TObject): Check => {
+    let check = checks.get(schema)
+    if (check === undefined) checks.set(schema, check = compileCheck(schema, '', { checked: true }))
+    return check
+  }
+  const ready = cached(async () => {
+    // A role that nobody holds for long: whoever asks takes it over.
+    const written = services.storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
+    // A probe that throws at once must not leave the others' rejections to nobody.
+    const answers = executors.map(async executor => { await executor.probe?.() })
+    if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) throw new Error(`no answer within ${probe_ms.timeout} ms`)
+  })
+  const answer: Gateway['answer'] = (operation, input, call) => {
+    const allowed = gate.enter(operation, call.access)
+    const given = operation.correct !== undefined && isObject(input) ? operation.correct(allowed, input) : input
+    const wrong = checkOf(operation.input)(given)
+    if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
+    return operation.handler(allowed, given as Parameters<typeof operation.handler>[1], call) // the check above is what makes it so
+  }
+  return {
+    operations,
+    answer,
+    ready,
+    version: services.version,
+    bus,
+    async invoke (operation, input, call) {
+      try {
+        return await answer(operation, input, call)
+      } catch (error) {
+        throw SkilletError.from(error)
+      }
+    }
+  }
+}
+
+/** Whether a probe succeeds; asked anew when the last answer is old, and by one at a time. */
+function cached (probe: () => Promise<void>): () => Promise<boolean> {
+  let answer: Promise<boolean> | undefined
+  return () => answer ??= probe().then(() => true, () => false).finally(() => {
+    setTimeout(() => { answer = undefined }, probe_ms.cached).unref()
+  })
+}

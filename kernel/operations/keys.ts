@@ -1,0 +1,55 @@
+import { hash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { parse } from 'smol-toml'
+import { Type } from 'typebox'
+import { isAbsent } from '../lib/file.ts'
+import { isObject } from '../lib/json.ts'
+import { compileAllows, type Access } from '../contracts/access.ts'
+import { KeyTable, type KeySettings } from '../contracts/key-settings.ts'
+import { compileCheck } from '../schema/validation.ts'
+
+/** A new key. Only its hash is kept, so it is shown once. */
+export function newKey (): string {
+  return `sk_${randomBytes(32).toString('base64url')}`
+}
+
+/**
+ * What is kept of a key. A plain digest and no slow one, as passwords need: nobody can try 2^256 keys, and a slow one
+ * would let anybody load the server by sending wrong keys.
+ */
+export function hashKey (key: string): string {
+  return `sha256:${hash('sha256', key, 'hex')}`
+}
+
+/** The rights of a key. */
+export function accessOf (name: string, { scopes, skills }: Pick<KeySettings, 'scopes' | 'skills'>): Access {
+  const allows = compileAllows(skills)
+  return { key: name, scopes: new Set(scopes), ...(allows !== undefined && { allows }) }
+}
+
+let check: ReturnType<typeof compileCheck> | undefined
+
+/**
+ * The named keys in a configuration file as it is now; none when there is no file.
+ * @throws Error when it can't be read, is not TOML, or its keys are not well-formed
+ */
+export function readKeys (path: string): Record<string, KeySettings> {
+  let text
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (isAbsent(error)) return {}
+    throw error
+  }
+  return parseKeys(text)
+}
+
+/** The named keys in the text of a configuration file. @throws Error */
+export function parseKeys (text: string): Record<string, KeySettings> {
+  const { server } = parse(text)
+  const keys: unknown = isObject(server) ? server['keys'] ?? {} : {}
+  check ??= compileCheck(Type.Object({ keys: KeyTable }), '', { checked: true })
+  const wrong = check({ keys })
+  if (wrong !== undefined) throw new Error(wrong.replaceAll('/', '.').replace(/^body /, 'server.'))
+  return keys as Record<string, KeySettings> // the check above is what makes it so
+}

@@ -1,0 +1,96 @@
+import { Type, type Static } from 'typebox'
+import { RULE_KEYWORDS } from './parameters.ts'
+import { Choice, FROM_CLIENT, PARAMETER_TYPES, SKILL_NAME, TOOL_NAME } from '../contracts/schemas.ts'
+import { Permissions, VARIABLE_NAME } from '../contracts/skill.ts'
+
+/** The most tools a skill may have, and the most parameters a tool may have. */
+export const toolsMax = 1000
+export const parametersMax = 64
+
+/** A parameter's name: every text that can be a key in JSON, within bounds. `__proto__` alone is refused, where tools are defined. */
+export const PARAMETER_NAME = /^[\s\S]{0,256}$/
+
+const description = (of: string, max: number) => Type.String({ minLength: 1, maxLength: max, description: `What ${of}` })
+const timeout_ms = Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds' })
+
+/** Fields of a parameter that are ours; every other is a JSON Schema keyword of its value. */
+const parameterFields = {
+  type: Choice(PARAMETER_TYPES, { description: 'JSON type of the value' }),
+  description: description('the parameter means', 2000),
+  required: Type.Boolean({ default: false, description: 'Whether a call must give it' }),
+  secret: Type.Boolean({ default: false, description: 'Its values are never stored or logged' }),
+  allow_dash: Type.Boolean({ default: false, description: 'Its values may begin an argument with `-`' }),
+  from_client: Choice(FROM_CLIENT, { description: 'An agent\'s client fills it in, never the agent: `answers` to what the tool asked, the `state` that the tool gave when it asked, or the client\'s `capabilities`' }),
+  mcp_header: Type.String({ pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$', description: 'Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a server' })
+}
+
+/** What must hold of the parameters together: that one needs another, that there is one of two. */
+const rules = Type.Optional(Type.Object(
+  Object.fromEntries(RULE_KEYWORDS.map(keyword => [keyword, Type.Optional(Type.Unknown())])),
+  { additionalProperties: false, description: 'JSON Schema keywords for the parameters together: `anyOf`, `if`, `dependentRequired`, `$defs`' }
+))
+
+/** An argument, or a group of arguments that is left out when a parameter in it is absent. */
+export const CommandPart = Type.Cyclic({
+  CommandPart: Type.Union([Type.String(), Type.Array(Type.Ref('CommandPart'), { minItems: 1, maxItems: 256 })])
+}, 'CommandPart')
+
+const permissions = Type.Optional(Type.Partial(Permissions, { additionalProperties: false }))
+
+/** A tool of a `skill.toml`. */
+export type ManifestTool = Static<typeof ManifestTool>
+export const ManifestTool = Type.Object({
+  name: Type.String({ pattern: TOOL_NAME.source }),
+  description: description('the tool does', 2000),
+  command: Type.Array(CommandPart, { minItems: 1, maxItems: 256, description: 'Argument vector with placeholders; never a shell' }),
+  stdin: Type.Optional(Type.String({ description: 'Text with placeholders that feeds standard input' })),
+  cwd: Type.Optional(Type.String({ description: 'Working directory; may hold placeholders' })),
+  env: Type.Optional(Type.Record(Type.String({ pattern: VARIABLE_NAME.source }), Type.String(), { maxProperties: 64, additionalProperties: false, description: 'Variables set for the command; values may hold placeholders' })),
+  timeout_ms: Type.Optional(timeout_ms),
+  rules,
+  parameters: Type.Optional(Type.Array(Type.Object({
+    name: Type.String({ pattern: PARAMETER_NAME.source }), ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
+  }, { additionalProperties: true }), { maxItems: parametersMax }))
+}, { additionalProperties: false })
+
+/** `skill.toml`. For a script skill it holds what is not code, and no tools. */
+export type ManifestFile = Static<typeof ManifestFile>
+export const ManifestFile = Type.Object({
+  name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
+  description: Type.Optional(description('the skill is for', 1024)),
+  version: Type.Optional(Type.String({ maxLength: 64 })),
+  runtime: Type.Optional(Choice(['native', 'script', 'agent'], { description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder' })),
+  reads_files: Type.Optional(Type.Boolean({ description: 'Its tools read files that callers name: `context.config` has `private_paths`, Skillet\'s own files and folders, which they must refuse' })),
+  config_from: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Another skill: of its section `[skills.config.NAME]` is given what the skill\'s own does not set' })),
+  permissions,
+  tools: Type.Optional(Type.Array(ManifestTool, { maxItems: toolsMax }))
+}, { additionalProperties: false })
+
+/** A `skill.toml` whose tools are still to be checked, each by itself. */
+export type ManifestFrame = Static<typeof ManifestFrame>
+export const ManifestFrame = Type.Object({ ...ManifestFile.properties, tools: Type.Optional(Type.Array(Type.Unknown(), { maxItems: toolsMax })) }, { additionalProperties: false })
+
+/** Tools of a script skill's export, by name: what is described of them, which is everything but their functions. */
+export type ScriptTools = Static<typeof ScriptTools>
+export const ScriptTools = Type.Record(Type.String({ pattern: TOOL_NAME.source }), Type.Object({
+  description: description('the tool does', 2000),
+  timeout_ms: Type.Optional(timeout_ms),
+  rules,
+  parameters: Type.Optional(Type.Record(Type.String({ pattern: PARAMETER_NAME.source }), Type.Object({
+    ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
+  }, { additionalProperties: true }), { maxProperties: parametersMax, additionalProperties: false }))
+}, { additionalProperties: false }), { minProperties: 1, maxProperties: toolsMax, additionalProperties: false })
+
+const scriptFields = {
+  description: Type.Optional(description('the skill is for', 1024)),
+  version: Type.Optional(Type.String({ maxLength: 64 })),
+  permissions
+}
+
+/** What is described of a script skill's default export. */
+export type ScriptFile = Static<typeof ScriptFile>
+export const ScriptFile = Type.Object({ ...scriptFields, tools: ScriptTools }, { additionalProperties: false })
+
+/** The same, with tools that are still to be checked, each by itself. */
+export type ScriptFrame = Static<typeof ScriptFrame>
+export const ScriptFrame = Type.Object({ ...scriptFields, tools: Type.Object({}, { minProperties: 1, maxProperties: toolsMax }) }, { additionalProperties: false })

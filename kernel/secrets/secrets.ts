@@ -1,0 +1,183 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
+import { lstat, mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { messageOf, SkilletError } from '../lib/errors.ts'
+import { changeFile, isAbsent } from '../lib/file.ts'
+import { isObject } from '../lib/json.ts'
+import { SKILL_NAME } from '../contracts/schemas.ts'
+import { SECRET_NAME } from '../contracts/skill.ts'
+
+/** The longest value, in bytes: it must fit into an environment variable. */
+export const secretBytesMax = 65_536
+/** The largest file, in bytes. */
+const fileBytesMax = 1_048_576
+
+type Values = ReadonlyMap<string, ReadonlyMap<string, string>>
+
+/** What a skill is given, and what it declares that nobody has set. */
+export interface SkillSecrets { values: Record<string, string>, missing: string[] }
+
+/** What executions need of the secrets. */
+export interface Secrets {
+  /** Synchronous, and cheap while nothing changes. @throws Error saying what to do, when the file can't be used */
+  of (skill: string, names: readonly string[]): SkillSecrets
+}
+
+/** Where nobody can set any. */
+export const noSecrets: Secrets = { of: (_skill, names) => ({ values: {}, missing: [...names] }) }
+
+/**
+ * The user's secrets, by skill and name, in one file that only the user can read. A change takes effect with the next
+ * run. What the file lacks is taken from the server's environment.
+ */
+export class SecretFile implements Secrets {
+  readonly path: string
+  readonly #env: Readonly<Record<string, string | undefined>>
+  #values: Values = new Map()
+  /** What the file was when it was read last. */
+  #seen = ''
+
+  /** @param directory `skillet` under the user's configuration directory */
+  constructor (directory: string, env: Readonly<Record<string, string | undefined>>) {
+    this.path = join(directory, 'secrets.json')
+    this.#env = env
+  }
+
+  of (skill: string, names: readonly string[]): SkillSecrets {
+    const found: SkillSecrets = { values: {}, missing: [] }
+    const own = this.#read().get(skill)
+    for (const name of names) {
+      const value = own?.get(name) ?? (Object.hasOwn(this.#env, name) && !isServersOwn(name) ? this.#env[name] : undefined)
+      if (value === undefined || value === '') found.missing.push(name)
+      else found.values[name] = value
+    }
+    return found
+  }
+
+  /** @throws SkilletError INVALID_PARAMETERS when these can't be the names of a skill and a secret */
+  check (skill: string, name: string): void {
+    checkNames(skill, name)
+  }
+
+  /** The names that are set, by skill. @throws Error */
+  list (): { skill: string, name: string }[] {
+    return [...this.#read()].flatMap(([skill, values]) => [...values.keys()].map(name => ({ skill, name })))
+  }
+
+  /** @throws Error when the name, the value or the file can't be used; never with the value in it */
+  async set (skill: string, name: string, value: string): Promise<void> {
+    checkNames(skill, name)
+    if (value === '') throw invalid('the value is empty')
+    if (value.includes('\0')) throw invalid('the value holds a NUL character, which no environment variable can')
+    if (value.includes('\uFFFD')) throw invalid('the value is not valid UTF-8')
+    if (Buffer.byteLength(value) > secretBytesMax) throw invalid(`the value is longer than ${secretBytesMax} bytes`)
+    await this.#change(values => {
+      values.set(skill, new Map(values.get(skill)).set(name, value))
+      return true
+    })
+  }
+
+  /** @returns whether it was there. @throws Error */
+  async remove (skill: string, name: string): Promise<boolean> {
+    checkNames(skill, name)
+    return await this.#change(values => {
+      const own = new Map(values.get(skill))
+      const found = own.delete(name)
+      if (own.size === 0) values.delete(skill)
+      else values.set(skill, own)
+      return found
+    })
+  }
+
+  #read (): Values {
+    let stat
+    try {
+      stat = statSync(this.path, { bigint: true })
+    } catch (error) {
+      if (!isAbsent(error)) throw new Error(`${this.path} can't be read: ${messageOf(error)}`, { cause: error })
+      this.#seen = ''
+      return this.#values = new Map()
+    }
+    // The mode is part of ctime's business: a chmod is seen, too.
+    const seen = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
+    if (seen !== this.#seen) {
+      this.#values = readValues(this.path)
+      this.#seen = seen
+    }
+    return this.#values
+  }
+
+  /** Changes the file. Resolves with what the change returned: whether it made one. */
+  async #change (change: (values: Map<string, ReadonlyMap<string, string>>) => boolean): Promise<boolean> {
+    const directory = dirname(this.path)
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const { mode } = await lstat(directory)
+    if ((mode & 0o022) !== 0) throw new Error(`other users can write to ${directory}; run: chmod go-w ${directory}`)
+    let changed = false
+    await changeFile(this.path, () => {
+      const values = new Map(this.#read()) // with the checks of the file's mode and owner
+      changed = change(values)
+      if (!changed) return undefined
+      const text = JSON.stringify(Object.fromEntries([...values].map(([skill, own]) => [skill, Object.fromEntries(own)])), null, 2)
+      if (Buffer.byteLength(text) > fileBytesMax) throw new Error(`${this.path} would be larger than ${fileBytesMax} bytes`)
+      return `${text}\n`
+    })
+    return changed
+  }
+}
+
+/** What the server has for itself: no skill gets it, whatever it declares. */
+export function isServersOwn (variable: string): boolean {
+  return variable === 'SERVICE_API_KEY'
+}
+
+function checkNames (skill: string, name: string): void {
+  // Neither is quoted: somebody may have typed NAME=VALUE.
+  if (!SKILL_NAME.test(skill)) throw invalid('the skill\'s name must be 1 to 64 of a-z, 0-9 and -')
+  if (!SECRET_NAME.test(name)) throw invalid('the secret\'s name must begin with a letter and have 1 to 128 of A-Z, a-z, 0-9 and _; its value is read from standard input')
+}
+
+function invalid (message: string): SkilletError {
+  return new SkilletError('INVALID_PARAMETERS', message)
+}
+
+function readValues (path: string): Values {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  let text
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile()) throw new Error(`${path} is no file`)
+    if ((stat.mode & 0o077) !== 0) throw new Error(`${path} can be read by other users; run: chmod 600 ${path}`)
+    const user = process.getuid?.()
+    if (user !== undefined && stat.uid !== user) throw new Error(`${path} belongs to another user; run: chown ${user} ${path}`)
+    if (stat.size > fileBytesMax) throw new Error(`${path} is larger than ${fileBytesMax} bytes`)
+    text = readFileSync(fd, 'utf8')
+  } finally {
+    closeSync(fd)
+  }
+  const values = parseValues(text)
+  // What is wrong with it is not quoted: it may be a secret.
+  if (values === undefined) throw new Error(`${path} is damaged: it must hold {"skill": {"NAME": "value"}}; mend it, or remove it and set the secrets again`)
+  return values
+}
+
+function parseValues (text: string): Values | undefined {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const values = new Map<string, Map<string, string>>()
+  if (!isObject(parsed)) return undefined
+  for (const [skill, own] of Object.entries(parsed)) {
+    if (!isObject(own)) return undefined
+    const named = new Map<string, string>()
+    for (const [name, value] of Object.entries(own)) {
+      if (typeof value !== 'string') return undefined
+      named.set(name, value)
+    }
+    values.set(skill, named)
+  }
+  return values
+}

@@ -1,0 +1,144 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LoadedSkills } from '../contracts/skill-source.ts'
+import { SkilletError } from '../lib/errors.ts'
+import type { SkillDefinition, ToolDefinition } from '../contracts/skill.ts'
+import { didYouMean } from '../lib/nearest.ts'
+import type { Steps } from '../lib/pauses.ts'
+import type { JsonObject, QuarantinedSkill, Skill, SkillWarning } from '../contracts/schemas.ts'
+import { compileCheck, type Check } from '../schema/validation.ts'
+
+/** What is known of the skills at one moment: never changed, replaced whole. */
+interface Snapshot {
+  /** By name; another list only after a reload. */
+  readonly list: readonly SkillDefinition[]
+  readonly skills: ReadonlyMap<string, SkillDefinition>
+  readonly tools: ReadonlyMap<SkillDefinition, ReadonlyMap<string, ToolDefinition>>
+  readonly quarantined: readonly QuarantinedSkill[]
+  readonly warnings: readonly SkillWarning[]
+}
+
+const empty: Snapshot = { list: [], skills: new Map(), tools: new Map(), quarantined: [], warnings: [] }
+
+/** What a replacement made of the skills there were, by name and in order. */
+export interface SkillChanges { added: string[], changed: string[], removed: string[] }
+
+/** The skills that can be run. Names are looked up in maps, so that `constructor` is simply not found. */
+export class Catalog {
+  #snapshot = empty
+  /** Compiled when a tool is first called; dropped with the definition they belong to. */
+  readonly #checks = new WeakMap<ToolDefinition, Check>()
+
+  /** By name. The same list until skills are replaced. */
+  get skills (): readonly SkillDefinition[] {
+    return this.#snapshot.list
+  }
+
+  /**
+   * Replaces everything by what the sources gave, later sources shadowing earlier ones. Running executions keep their
+   * definitions, and so does a skill that is as it was, with all that was made of it. What was there serves until the last
+   * step; the steps of two replacements must not mix.
+   */
+  * replace (sources: readonly LoadedSkills[]): Steps<SkillChanges> {
+    const before = this.#snapshot
+    const given = new Map<string, SkillDefinition>()
+    for (const source of sources) for (const skill of source.skills) given.set(skill.name, skill)
+    const changes: SkillChanges = { added: [], changed: [], removed: before.list.flatMap(({ name }) => given.has(name) ? [] : [name]) }
+    const list: SkillDefinition[] = []
+    const tools = new Map<SkillDefinition, ReadonlyMap<string, ToolDefinition>>()
+    for (const skill of [...given.values()].sort((a, b) => a.name < b.name ? -1 : 1)) {
+      const old = before.skills.get(skill.name)
+      const kept = old !== undefined && (yield* isSame(old, skill)) ? old : skill
+      if (kept !== old) changes[old === undefined ? 'added' : 'changed'].push(skill.name)
+      list.push(kept)
+      tools.set(kept, before.tools.get(kept) ?? new Map(kept.tools.map(tool => [tool.name, tool])))
+      yield
+    }
+    const same = changes.added.length + changes.changed.length + changes.removed.length === 0
+    this.#snapshot = {
+      ...before,
+      ...(!same && { list, skills: new Map(list.map(skill => [skill.name, skill])), tools }),
+      quarantined: sources.flatMap(source => source.quarantined),
+      warnings: sources.flatMap(source => source.warnings ?? [])
+    }
+    return changes
+  }
+
+  get size (): number {
+    return this.#snapshot.skills.size
+  }
+
+  get quarantined (): readonly QuarantinedSkill[] {
+    return this.#snapshot.quarantined
+  }
+
+  get warnings (): readonly SkillWarning[] {
+    return this.#snapshot.warnings
+  }
+
+  /** @throws SkilletError SKILL_NOT_FOUND, naming the nearest one */
+  skill (name: string): SkillDefinition {
+    const skill = this.#snapshot.skills.get(name)
+    if (skill !== undefined) return skill
+    const broken = this.#snapshot.quarantined.find(candidate => candidate.name === name && candidate.tool === undefined)
+    const why = broken === undefined ? didYouMean(name, this.#snapshot.skills.keys()) : `: it could not be loaded: ${broken.error}`
+    throw new SkilletError('SKILL_NOT_FOUND', `There is no skill "${name}"${why}`, { skill: name })
+  }
+
+  /** @throws SkilletError SKILL_NOT_FOUND or TOOL_NOT_FOUND, naming the nearest one */
+  tool (skill_name: string, tool_name: string): { skill: SkillDefinition, tool: ToolDefinition } {
+    const skill = this.skill(skill_name)
+    const tools = this.#snapshot.tools.get(skill)
+    const tool = tools?.get(tool_name)
+    if (tool !== undefined) return { skill, tool }
+    const broken = this.#snapshot.quarantined.find(candidate => candidate.name === skill_name && candidate.tool === tool_name)
+    const why = broken === undefined ? didYouMean(tool_name, tools?.keys() ?? []) : `: it could not be loaded: ${broken.error}`
+    throw new SkilletError('TOOL_NOT_FOUND', `The skill "${skill_name}" has no tool "${tool_name}"${why}`, { skill: skill_name, tool: tool_name })
+  }
+
+  /**
+   * Checks the parameters of a call and fills in their defaults.
+   * @throws SkilletError INVALID_PARAMETERS, saying what is wrong and where
+   */
+  check (skill: SkillDefinition, tool: ToolDefinition, parameters: JsonObject): void {
+    let check = this.#checks.get(tool)
+    if (check === undefined) this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters', { checked: true }))
+    const wrong = check(parameters)
+    if (wrong === undefined) return
+    const { usage } = tool
+    const message = `${withoutInside(tool, wrong)}${usage === undefined ? '' : `; usage: ${usage}`}`
+    throw new SkilletError('INVALID_PARAMETERS', message, { skill: skill.name, tool: tool.name, ...(usage !== undefined && { usage }) })
+  }
+}
+
+/** Whether two definitions of a name are the same: by the digests that their source gives, else by all that they hold. */
+function * isSame (a: SkillDefinition, b: SkillDefinition): Steps<boolean> {
+  if (a === b) return true
+  if (a.digest !== undefined && b.digest !== undefined) return a.digest === b.digest
+  if (a.tools.length !== b.tools.length || !isDeepStrictEqual({ ...a, tools: [] }, { ...b, tools: [] })) return false
+  for (const [i, tool] of a.tools.entries()) {
+    if (!isDeepStrictEqual(tool, b.tools[i])) return false
+    yield
+  }
+  return true
+}
+
+/** What is wrong with a parameter, but for what is wrong within a secret one: that names keys of the value. */
+function withoutInside ({ secrets }: ToolDefinition, wrong: string): string {
+  const name = secrets.find(name => {
+    const at = `parameters/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` // as a JSON pointer has it
+    return wrong.startsWith(`${at}/`) || wrong.startsWith(`${at} has an unknown field`) || wrong.startsWith(`${at} has a field`)
+  })
+  return name === undefined ? wrong : `parameters/${name} holds something that does not fit its description`
+}
+
+/** A skill as users see it. */
+export function publicSkill ({ name, description, version, runtime, tools }: SkillDefinition): Skill {
+  return {
+    name,
+    description,
+    ...(version !== undefined && { version }),
+    runtime,
+    tools: tools.map(({ name, description, parameters, input_schema, timeout_ms }) =>
+      ({ name, description, parameters, input_schema, ...(timeout_ms !== undefined && { timeout_ms }) }))
+  }
+}

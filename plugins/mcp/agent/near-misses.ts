@@ -1,0 +1,103 @@
+import { decodeJson, isObject, messageOf, SkilletError, type JsonObject, type SkillCatalog } from '../../../kernel/index.ts'
+
+/** The parameter of `parameters` that holds all of them as JSON, for clients that can't give names of their own. */
+export const parametersJson = 'parameters_json'
+
+/** What stands between the names of a skill and a tool where a model writes both in one field. */
+const separators = [':', '/', '.'] as const
+
+type Lookup = Pick<SkillCatalog, 'skill' | 'tool'>
+
+/**
+ * A call of `execute` as models often write it, put right: both names in one field, parameters as JSON text or null. Exact names
+ * come first. What can't be put right stays as it is, and is refused by the check that follows.
+ * @throws SkilletError INVALID_PARAMETERS when the parameters are a text that is no JSON object
+ */
+export function correctCall (catalog: Lookup, given: JsonObject): JsonObject {
+  const names = namesIn(catalog, given['skill_name'], given['tool_name'])
+  return { ...given, ...names, parameters: parametersIn(catalog, names, given['parameters']) }
+}
+
+interface Names { skill_name?: unknown, tool_name?: unknown }
+
+function namesIn (catalog: Lookup, skill_name: unknown, tool_name: unknown): Names {
+  if (isToolIn(catalog, skill_name, tool_name)) return { skill_name, tool_name }
+  for (const both of [tool_name, skill_name]) {
+    for (const separator of typeof both === 'string' ? separators : []) {
+      const [skill = '', ...rest] = String(both).split(separator)
+      const tool = rest.join(separator)
+      if (skill === '' || tool === '') continue
+      // A name that says something else was meant otherwise.
+      const fits = isAbsentOr([skill, both], skill_name) && isAbsentOr([tool, both], tool_name)
+      if (fits && (separator !== '.' || found(() => catalog.skill(skill)))) return { skill_name: skill, tool_name: tool }
+    }
+  }
+  return { ...(skill_name !== undefined && { skill_name }), ...(tool_name !== undefined && { tool_name }) }
+}
+
+function isAbsentOr (meant: readonly unknown[], name: unknown): boolean {
+  return name === undefined || name === null || name === '' || meant.includes(name)
+}
+
+function parametersIn (catalog: Lookup, { skill_name, tool_name }: Names, given: unknown): unknown {
+  const details = { skill: skill_name, tool: tool_name }
+  const tool = isToolIn(catalog, skill_name, tool_name) ? catalog.tool(String(skill_name), String(tool_name)).tool : undefined
+  const parameters = readText(given, 'parameters', details)
+  if (!isObject(parameters)) return parameters
+  const isOwn = tool?.parameters.some(({ name }) => name === parametersJson) === true
+  const named = isOwn ? parameters : withText(parameters, details)
+  return tool === undefined ? named : withoutNulls(tool.input_schema, named)
+}
+
+/** Parameters with those that are given as one JSON text beside, or in place of, their names. */
+function withText ({ [parametersJson]: text, ...named }: JsonObject, details: JsonObject): JsonObject {
+  const read = readText(text, `parameters/${parametersJson}`, details)
+  return isObject(read) ? { ...read, ...named } : { [parametersJson]: text, ...named }
+}
+
+/** An object as it is, or from its JSON; nothing is no parameters. Other values are left for the check. */
+function readText (given: unknown, where: string, details: JsonObject): unknown {
+  if (given === undefined || given === null || given === '') return {}
+  if (typeof given !== 'string') return given
+  let value: unknown
+  try {
+    value = decodeJson(Buffer.from(given))
+  } catch (error) {
+    throw new SkilletError('INVALID_PARAMETERS', messageOf(error).replace(/^body/, where), details)
+  }
+  if (!isObject(value)) throw new SkilletError('INVALID_PARAMETERS', `${where} must be object, or the JSON of one`, details)
+  return value
+}
+
+/** A copy without the fields that are null where the schema takes no null and does not require them: so models leave fields out that they have to name. */
+export function withoutNulls ({ properties, required }: { properties?: unknown, required?: unknown }, given: JsonObject): JsonObject {
+  if (!Object.values(given).includes(null) || !isObject(properties)) return given
+  const needed = Array.isArray(required) ? required : []
+  return Object.fromEntries(Object.entries(given).filter(([name, value]) => {
+    if (value !== null || !Object.hasOwn(properties, name)) return true
+    const schema = properties[name]
+    return takesNull(schema) || (needed.includes(name) && !(isObject(schema) && 'default' in schema))
+  }))
+}
+
+function takesNull (schema: unknown): boolean {
+  if (!isObject(schema)) return true
+  const { type, enum: values, const: value, anyOf, oneOf } = schema
+  if (Array.isArray(values)) return values.includes(null)
+  if (type !== undefined) return type === 'null' || (Array.isArray(type) && type.includes('null'))
+  const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined
+  return choices === undefined ? value === undefined || value === null : choices.some(takesNull)
+}
+
+function isToolIn (catalog: Lookup, skill_name: unknown, tool_name: unknown): boolean {
+  return typeof skill_name === 'string' && typeof tool_name === 'string' && found(() => catalog.tool(skill_name, tool_name))
+}
+
+function found (look: () => unknown): boolean {
+  try {
+    look()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,46 @@
+import { Type } from 'typebox'
+import { abortSignalOf, oneLine, parameterLines, queryMax, SearchMode } from '../../../kernel/index.ts'
+import { agentTool } from './agent-tool.ts'
+
+/** How long a search waits for the model, in milliseconds, while that is loaded or embeds tools: an agent seldom asks twice for the same. */
+const patience_ms = 1_000
+
+/** How long all parameters together may be in an answer, in characters. */
+const parametersMax = 20_000
+
+/** Finds tools, with all that a call of them needs. */
+export const searchSkillsForAgents = agentTool({
+  name: 'search_skills',
+  effect: 'read',
+  title: 'Search tools of skills',
+  description: 'Find tools for a task, described in words. Begin here. Answers with the best tools first, each with the skill_name, tool_name and parameters that execute needs.',
+  input: Type.Object({
+    query: Type.String({ minLength: 1, maxLength: queryMax, description: 'The task in words, such as "commits of a git repository"' }),
+    top_k: Type.Integer({ minimum: 1, maximum: 100, default: 5 })
+  }, { additionalProperties: false }),
+  example: { query: 'commits of a git repository' },
+  output: Type.Object({
+    results: Type.Array(Type.Object({
+      skill_name: Type.String(),
+      tool_name: Type.String(),
+      description: Type.String(),
+      score: Type.Number(),
+      parameters: Type.Optional(Type.Array(Type.String(), { description: 'Absent where there was no room' }))
+    })),
+    mode: SearchMode
+  }),
+  async handler ({ catalog, search }, { query, top_k }, { signal }) {
+    const options = { top_k, patience_ms }
+    const { results, mode } = await search.search(query, options, abortSignalOf(signal))
+    let room = parametersMax
+    return {
+      mode,
+      results: results.map(({ skill_name, tool_name, description, score }) => {
+        const found = catalog.skills.find(({ name }) => name === skill_name)?.tools.find(({ name }) => name === tool_name)
+        const parameters = found === undefined ? [] : parameterLines(found)
+        room -= parameters.join('').length
+        return { skill_name, tool_name, description: oneLine(description, 300), score: Math.round(score * 1000) / 1000, ...(found !== undefined && room > 0 && { parameters }) }
+      })
+    }
+  }
+})

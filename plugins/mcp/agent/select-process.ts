@@ -1,0 +1,64 @@
+import { Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import { compile, search } from '@jmespath-community/jmespath'
+import { RE2JS } from 're2js'
+import { selectedMax, type Answer, type Selecting, type Selection } from './selection.ts'
+
+/**
+ * The process that a `Selector` starts: it answers each message, a line of JSON, by one. An expression leaves it no turn of its own, so a thread
+ * ends it when it takes too much memory, or its parent is gone.
+ */
+const bytesMax = Number(process.argv[2]) * 1_048_576
+const watch = `
+const parent = process.ppid
+const bytesMax = ${bytesMax}
+setInterval(() => { if (process.memoryUsage.rss() > bytesMax || process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 10)`
+
+new Worker(watch, { eval: true, stdout: false, stderr: false }).unref()
+
+/** Descriptor of the pipe to the parent. */
+const pipe = 3
+const channel = new Socket({ fd: pipe, readable: true, writable: true })
+let message: Buffer[] = []
+channel.on('data', (chunk: Buffer) => {
+  message.push(chunk)
+  if (chunk.at(-1) !== 10) return // one message at a time
+  const selection = answer(JSON.parse(Buffer.concat(message).toString()) as Selecting) // a Selector wrote it
+  message = []
+  channel.write(`${JSON.stringify({ selection, spent: process.memoryUsage.rss() > bytesMax / 2 } satisfies Answer)}\n`)
+})
+for (const event of ['end', 'error']) channel.on(event, () => { process.exit() })
+
+function answer ({ text, grep, jmespath }: Selecting): Selection {
+  let pattern: RE2JS | undefined
+  let field = 'grep'
+  try {
+    if (grep !== undefined) pattern = RE2JS.compile(grep)
+    field = 'jmespath'
+    if (jmespath !== undefined) compile(jmespath)
+  } catch (error) {
+    return { invalid: `${field} is not valid: ${messageOf(error)}` }
+  }
+  if (text === undefined) return { text: '' }
+  let chosen = text
+  if (jmespath !== undefined) {
+    let data
+    try {
+      data = JSON.parse(text)
+    } catch {
+      return { failure: 'jmespath was not applied: the output is not JSON' }
+    }
+    try {
+      const found = search(data, jmespath)
+      chosen = typeof found === 'string' ? found : JSON.stringify(found ?? null, undefined, 1)
+    } catch (error) {
+      return { failure: `jmespath was not applied: ${messageOf(error)}` }
+    }
+  }
+  if (pattern !== undefined) chosen = chosen.split('\n').filter(line => pattern.matcher(line).find()).join('\n')
+  return chosen.length > selectedMax ? { failure: `nothing was selected: it is longer than ${selectedMax} characters` } : { text: chosen }
+}
+
+function messageOf (error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,129 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { Socket } from 'node:net'
+import { isObject } from '../../../kernel/index.ts'
+import { selectedMax, type Answer, type Selecting, type Selection } from './selection.ts'
+
+/** How much memory a process that selects may have, and how much of it its heap, in mebibytes. */
+const limits = { memoryMiB: 256, heapMiB: 96 }
+/** The longest message that is read, in bytes: a selection in which each character is escaped, and what is around it. */
+const messageBytesMax = 6 * selectedMax + 4_096
+
+/** One process that selects, one selection after another. What it says is checked whole; it ends at the first message that is not as it should be. */
+export class Selector {
+  /** Resolves when its process has ended. */
+  readonly gone: Promise<void>
+  readonly #child: ChildProcess
+  readonly #channel: Socket | undefined
+  #message: Buffer[] = []
+  #bytes = 0
+  #answer: ((answer: Answer) => void) | undefined
+  /** Why it ends, or has ended; undefined while it selects. */
+  #why: string | undefined
+
+  /** @param program path of `select-process.js` */
+  constructor (program: string) {
+    const child = this.#child = spawn(process.execPath, [`--max-old-space-size=${limits.heapMiB}`, program, String(limits.memoryMiB)], { env: {}, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
+    this.gone = new Promise(resolve => {
+      child.once('close', (status, signal) => {
+        this.#fail(signal === null ? `its process ended with ${status}` : `it took more than ${limits.memoryMiB} MiB of memory`) // V8 ends by a signal too
+        resolve()
+      })
+      child.once('error', error => {
+        this.#fail(error.message)
+        if (child.pid === undefined) resolve()
+      })
+    })
+    const channel = child.stdio[3]
+    if (!(channel instanceof Socket)) return
+    this.#channel = channel
+    channel.on('data', (chunk: Buffer) => { this.#take(chunk) }).on('error', () => {}) // told by the end of the process
+    this.#hold(false)
+  }
+
+  /** Whether it can be asked again. */
+  get usable (): boolean {
+    return this.#why === undefined
+  }
+
+  /** Selects. One selection at a time. @param time_ms how long it may take, in milliseconds */
+  async select (asked: Selecting, time_ms: number): Promise<Answer> {
+    if (this.#why !== undefined) return failed(this.#why)
+    this.#hold(true)
+    const limit = setTimeout(() => { this.#end(`it took longer than ${time_ms} ms`) }, time_ms)
+    try {
+      return await new Promise<Answer>(resolve => {
+        this.#answer = resolve
+        this.#channel?.write(`${JSON.stringify(asked)}\n`)
+      })
+    } finally {
+      clearTimeout(limit)
+      this.#answer = undefined
+      if (this.#why === undefined) this.#hold(false)
+    }
+  }
+
+  /** Ends its process; what it selects fails. Resolves when it has ended. @param why for whom that fails */
+  end (why: string): Promise<void> {
+    this.#end(why)
+    return this.gone
+  }
+
+  #end (why: string): void {
+    if (this.#child.pid !== undefined) this.#hold(true) // until it is known to have ended
+    this.#fail(why)
+    this.#child.kill('SIGKILL')
+  }
+
+  #fail (why: string): void {
+    this.#why ??= why
+    this.#answer?.(failed(this.#why))
+  }
+
+  #take (chunk: Buffer): void {
+    if (this.#why !== undefined) return
+    const end = chunk.indexOf(10)
+    this.#message.push(end === -1 ? chunk : chunk.subarray(0, end))
+    this.#bytes += chunk.length
+    if (end === -1 && this.#bytes <= messageBytesMax) return
+    const answer = this.#bytes <= messageBytesMax && end === chunk.length - 1 ? readAnswer(Buffer.concat(this.#message)) : undefined
+    this.#message = []
+    this.#bytes = 0
+    if (answer === undefined || this.#answer === undefined) return this.#end('its process said something that is not understood')
+    this.#answer(answer)
+  }
+
+  /** Only one that works, or is to end, keeps this process from ending. */
+  #hold (held: boolean): void {
+    for (const handle of [this.#child, this.#channel]) handle?.[held ? 'ref' : 'unref']()
+  }
+}
+
+function failed (why: string): Answer {
+  return { selection: { failure: `nothing was selected: ${why}` }, spent: true }
+}
+
+/** A message of the process; undefined for what is none. */
+function readAnswer (bytes: Buffer): Answer | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString())
+  } catch {
+    return undefined
+  }
+  if (!isObject(value) || typeof value['spent'] !== 'boolean' || Object.keys(value).length !== 2) return undefined
+  const selection = readSelection(value['selection'])
+  return selection === undefined ? undefined : { selection, spent: value['spent'] }
+}
+
+function readSelection (value: unknown): Selection | undefined {
+  const [field, ...more] = isObject(value) ? Object.entries(value) : []
+  if (field === undefined || more.length > 0) return undefined
+  const [kind, text] = field
+  if (typeof text !== 'string' || text.length > selectedMax) return undefined
+  switch (kind) {
+    case 'text': return { text }
+    case 'failure': return { failure: text }
+    case 'invalid': return { invalid: text }
+    default: return undefined
+  }
+}
