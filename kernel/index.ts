@@ -12,7 +12,7 @@ export { decodeJson, isObject, jsonDepthMax } from './lib/json.ts'
 export { List, type Listed } from './lib/list.ts'
 export { silentLogger, type Logger } from './lib/log.ts'
 export { didYouMean, nearest } from './lib/nearest.ts'
-export { isAlive, thisProcess, type Owner } from './lib/owner.ts'
+export { isAlive, thisProcess, type ProcessIdentity } from './lib/process-identity.ts'
 export { pauses } from './lib/pauses.ts'
 export { Scope } from './lib/scope.ts'
 export { isoTime, unixTime } from './lib/time.ts'
@@ -47,7 +47,7 @@ export {
   type SkillDefinition, type ToolDefinition
 } from './contracts/skill.ts'
 export {
-  cacheLimits, filteredTotalMax, type Cache, type Claim, type ExecutionPage, type ExecutionQuery, type Storage, type StoredExecution,
+  cacheLimits, filteredTotalMax, type Cache, type Lease, type ExecutionPage, type ExecutionQuery, type Storage, type StoredExecution,
   type UnfinishedExecution
 } from './contracts/storage.ts'
 export type { Transport } from './contracts/transport.ts'

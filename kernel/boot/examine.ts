@@ -1,7 +1,7 @@
 import type { AnyPlugin, ExamineContext, Finding } from '../contracts/plugin.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { messageOf } from '../lib/errors.ts'
-import { isAlive } from '../lib/owner.ts'
+import { isAlive } from '../lib/process-identity.ts'
 import type { PluginStatus, QuarantinedSkill, SkillWarning } from '../contracts/schemas.ts'
 import { within } from '../lib/within.ts'
 

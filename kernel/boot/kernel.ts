@@ -14,12 +14,12 @@ import { envFile } from '../lib/env-file.ts'
 import { messageOf } from '../lib/errors.ts'
 import { examine, isolationNote } from './examine.ts'
 import { Executions } from '../executions/executions.ts'
-import { Feed } from '../skills/feed.ts'
+import { CatalogSync } from '../skills/catalog-sync.ts'
 import type { Gateway } from '../contracts/gateway.ts'
 import { createGateway } from '../operations/gateway.ts'
 import type { Logger } from '../lib/log.ts'
 import { runtimeOf, type SkillDefinition } from '../contracts/skill.ts'
-import { isAlive, thisProcess } from '../lib/owner.ts'
+import { isAlive, thisProcess } from '../lib/process-identity.ts'
 import { Recovery } from '../executions/recovery.ts'
 import type { PluginStatus } from '../contracts/schemas.ts'
 import { Scope } from '../lib/scope.ts'
@@ -82,12 +82,15 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     refuseDuplicates(plugins)
     secureDataDirectory(data_dir, log)
 
+    const executorNames: string[] = []
     const provided: Provided = { storage: [], search: [], executor: [], skills: [], endpoint: [], transport: [] }
     const start = async (...slots: Slot[]): Promise<void> => {
       for (const supervisor of supervisors) {
         if (!slots.includes(supervisor.plugin.slot)) continue
         const service = await supervisor.start({ ...base, ...(provided.storage[0] !== undefined && { cache: provided.storage[0].cache }) }, signal)
-        if (service !== undefined) keep(provided, supervisor.plugin.slot, service)
+        if (service === undefined) continue
+        keep(provided, supervisor.plugin.slot, service)
+        if (supervisor.plugin.slot === 'executor') executorNames.push(supervisor.plugin.name)
       }
     }
     // Whatever starts first, the storage is stopped last.
@@ -95,10 +98,11 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
       for (const supervisor of supervisors) if (supervisor.plugin.slot === slot) scope.defer(() => supervisor.stop())
     }
     await start('skills', 'executor')
+    const executors = byRuntime(provided.executor, executorNames)
     const catalog = new Catalog()
-    const feed = new Feed(catalog, provided.skills, bus, log)
+    const sync = new CatalogSync(catalog, provided.skills, bus, log)
     if (only !== undefined) {
-      await feed.load(signal, only)
+      await sync.load(signal, only)
       prepare(catalog.skills.find(({ name }) => name === only), provided.executor)
     }
     await start('storage')
@@ -106,15 +110,14 @@ export async function createKernel ({ config, plugins, secrets = noSecrets, log,
     const storage = single('storage', provided.storage)
     const search = single('search', provided.search)
     if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
-    if (only === undefined) await feed.load(signal)
-    await feed.index(search)
+    if (only === undefined) await sync.load(signal)
+    await sync.index(search)
     if (prepareSearch) search.prepare?.()
     if (plugins.some(({ slot }) => slot === 'transport')) {
-      feed.follow()
-      scope.defer(() => feed.close())
+      sync.follow()
+      scope.defer(() => sync.close())
     }
 
-    const executors = new Map(provided.executor.map(executor => [executor.runtime, executor]))
     const executions = new Executions({ config, storage, executors, secrets, private_paths: ownPaths({ data_dir, config_file, private_paths }), bus, log })
     log.info({}, isolationNote)
     const recovery = new Recovery(executions, log)
@@ -190,6 +193,19 @@ function prepare (skill: SkillDefinition | undefined, executors: readonly Execut
 /** Files a service under its slot. A plugin's `setup` is typed to return what its slot asks for. */
 function keep (provided: Provided, slot: keyof Slots, service: Slots[keyof Slots]): void {
   (provided[slot] as Slots[keyof Slots][]).push(service)
+}
+
+/** @param names of their plugins, in the same order @throws Error when two run one runtime */
+function byRuntime (executors: readonly Executor[], names: readonly string[]): Map<string, Executor> {
+  const found = new Map<string, Executor>()
+  for (const [i, executor] of executors.entries()) {
+    const other = found.get(executor.runtime)
+    if (other !== undefined) {
+      throw new Error(`the plugins "${names[executors.indexOf(other)]}" and "${names[i]}" both run the runtime "${executor.runtime}"; there can be one`)
+    }
+    found.set(executor.runtime, executor)
+  }
+  return found
 }
 
 function single<T> (slot: string, services: readonly T[]): T {

@@ -1,16 +1,16 @@
-import type { Owner } from '../lib/owner.ts'
+import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { Execution, ExecutionStatus, ExecutionSummary } from './schemas.ts'
 
 /** An execution as it is stored: the record, and the process that must finish it (null once it is final). */
 export interface StoredExecution {
   readonly execution: Execution
-  readonly owner: Owner | null
+  readonly owner: ProcessIdentity | null
 }
 
 /** An execution without a final state, and the process that must finish it. */
 export interface UnfinishedExecution {
   readonly id: string
-  readonly owner: Owner
+  readonly owner: ProcessIdentity
 }
 
 /** Which executions a list wants; newest first. Without a filter, any offset costs the same. */
@@ -82,11 +82,11 @@ export interface Storage {
    * Claims a role (such as `serve`) for a process; its holder renews it so, with a new note. Resolves undefined when
    * it now holds the role; otherwise with the present holder. A claim whose `isAlive` is false is taken over, atomically.
    */
-  claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined>
+  claim (role: string, claim: Lease, isAlive: (owner: ProcessIdentity) => boolean): Promise<Lease | undefined>
   /** Gives a role back; nothing happens when another holds it. */
-  release (role: string, owner: Owner): Promise<void>
+  release (role: string, owner: ProcessIdentity): Promise<void>
   /** Who holds a role, be it alive or not. */
-  holder (role: string): Promise<Claim | undefined>
+  holder (role: string): Promise<Lease | undefined>
   /** What plugins keep beside the executions, to spare themselves work. */
   readonly cache: Cache
 }
@@ -108,4 +108,4 @@ export interface Cache {
 export const cacheLimits = { entries: 65_536, keys: 1_000, key_characters: 200, value_bytes: 16_384 } as const
 
 /** Who holds a role, and what others should know of it (such as its URL). */
-export interface Claim { owner: Owner, note: string }
+export interface Lease { owner: ProcessIdentity, note: string }

@@ -1,4 +1,4 @@
-/** A door: it calls operations through the gateway. It listens from the end of its `setup`. */
+/** A way in: it calls operations through the gateway. It listens from the end of its `setup`. */
 export interface Transport {
   /** Where it can be reached, once it listens. */
   readonly url?: string

@@ -8,10 +8,10 @@ import type { ExecutionEvent } from './execution.machine.ts'
 import { newExecutionId } from '../lib/id.ts'
 import { List } from '../lib/list.ts'
 import type { Job } from '../contracts/services.ts'
-import { Live, type Ending, type GivenSecrets } from './live.ts'
+import { ActiveExecution, type Ending, type GivenSecrets } from './active-execution.ts'
 import type { Logger } from '../lib/log.ts'
 import { runtimeOf, type SkillDefinition, type ToolDefinition } from '../contracts/skill.ts'
-import { isAlive, thisProcess, type Owner } from '../lib/owner.ts'
+import { isAlive, thisProcess, type ProcessIdentity } from '../lib/process-identity.ts'
 import { createRedactor, secretMark, type Redactor } from '../secrets/redact.ts'
 import type { Execution, Isolation, JsonObject } from '../contracts/schemas.ts'
 import type { Secrets } from '../secrets/secrets.ts'
@@ -47,23 +47,18 @@ const unset = Object.freeze({})
 /** Runs executions: each is a state of the transition table, an executor's run, and a record in storage. */
 export class Executions {
   /** Those that the storage does not have yet, the oldest first: nobody knows their ids. */
-  readonly #unseen = new List<Live>()
+  readonly #unseen = new List<ActiveExecution>()
   /** All others, by id. */
-  readonly #seen = new Map<string, Live>()
+  readonly #seen = new Map<string, ActiveExecution>()
   #saver: NodeJS.Timeout | undefined
-  readonly #it: Dependencies
+  readonly #dependencies: Dependencies
   /** What skills are given that are given more than their own section: the same object as long as the skill is. */
   readonly #configs = new WeakMap<SkillDefinition, JsonObject>()
   #waiting = 0
   #stopping = false
 
   constructor (dependencies: Dependencies) {
-    this.#it = dependencies
-  }
-
-  /** How many executions have not ended, in this process. */
-  get live (): number {
-    return this.#unseen.size + this.#seen.size
+    this.#dependencies = dependencies
   }
 
   /**
@@ -74,13 +69,13 @@ export class Executions {
    */
   run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
     const executor = this.#executorOf(job)
-    const live = this.#accept(job, accepted !== undefined)
-    const cancel = (): void => { this.#end(live, 'cancel') }
-    accepted?.(live.execution.id)
-    this.#record(live.execution, live.execution.created_at)
+    const active = this.#accept(job, accepted !== undefined)
+    const cancel = (): void => { this.#end(active, 'cancel') }
+    accepted?.(active.execution.id)
+    this.#record(active.execution, active.execution.created_at)
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
-    return live.endBy(this.#perform(live, executor, () => { signal.removeEventListener('abort', cancel) }))
+    return active.endBy(this.#perform(active, executor, () => { signal.removeEventListener('abort', cancel) }))
   }
 
   /**
@@ -88,14 +83,14 @@ export class Executions {
    * @throws SkilletError EXECUTION_NOT_FOUND; CONFLICT when it ended otherwise
    */
   async cancel (id: string, signal: CancelSignal): Promise<Execution> {
-    const live = this.#liveOf(id)
-    if (live !== undefined) {
-      this.#end(live, 'cancel')
-      return cancelled(await live.ended)
+    const active = this.#liveOf(id)
+    if (active !== undefined) {
+      this.#end(active, 'cancel')
+      return cancelled(await active.ended)
     }
     let stored = await this.#find(id)
     if (stored.owner !== null && !isFinal(stored.execution.status)) {
-      if (isAlive(stored.owner)) await this.#it.storage.requestCancel(id)
+      if (isAlive(stored.owner)) await this.#dependencies.storage.requestCancel(id)
       else await this.#interrupt([{ id, owner: stored.owner }])
       stored = await this.#find(id)
       for (const until = performance.now() + cancelRemote_ms; !isFinal(stored.execution.status) && !signal.aborted && performance.now() < until;) {
@@ -110,7 +105,7 @@ export class Executions {
 
   /** Closes the records of executions whose process died, until the signal aborts. @returns how many */
   async recover (signal: AbortSignal): Promise<number> {
-    const abandoned = (await this.#it.storage.unfinished()).filter(ofTheDead())
+    const abandoned = (await this.#dependencies.storage.unfinished()).filter(ofTheDead())
     let closed = 0
     for (let from = 0; from < abandoned.length && !signal.aborted; from += recoverSlice) {
       closed += await this.#interrupt(abandoned.slice(from, from + recoverSlice))
@@ -122,9 +117,9 @@ export class Executions {
   watchCancelRequests (): () => void {
     const timer = setInterval(() => {
       if (this.#seen.size === 0) return
-      for (const id of this.#it.storage.cancelRequests()) {
-        const live = this.#seen.get(id)
-        if (live !== undefined) this.#end(live, 'cancel')
+      for (const id of this.#dependencies.storage.cancelRequests()) {
+        const active = this.#seen.get(id)
+        if (active !== undefined) this.#end(active, 'cancel')
       }
     }, cancelPoll_ms).unref()
     return () => { clearInterval(timer) }
@@ -134,36 +129,36 @@ export class Executions {
   async drain (drain_ms: number): Promise<void> {
     this.#stopping = true
     await within(drain_ms, this.#allEnded())
-    for (const live of this.#all()) this.#end(live, 'interrupt')
+    for (const active of this.#all()) this.#end(active, 'interrupt')
     await within(stragglers_ms, this.#allEnded())
     const stragglers = this.#all().filter(({ execution }) => !isFinal(execution.status)) // the others only wait for their commit
-    for (const live of stragglers) {
-      this.#it.log.error({ execution_id: live.execution.id }, 'an executor did not end an aborted run')
-      const execution = interrupted(live.execution)
+    for (const active of stragglers) {
+      this.#dependencies.log.error({ execution_id: active.execution.id }, 'an executor did not end an aborted run')
+      const execution = interrupted(active.execution)
       this.#tell(execution)
-      this.#it.storage.save({ execution, owner: null })
+      this.#dependencies.storage.save({ execution, owner: null })
     }
-    if (stragglers.length > 0) await this.#it.storage.commit()
+    if (stragglers.length > 0) await this.#dependencies.storage.commit()
   }
 
   async #allEnded (): Promise<void> {
-    await Promise.allSettled(this.#all().map(live => live.ended))
+    await Promise.allSettled(this.#all().map(active => active.ended))
   }
 
-  #all (): Live[] {
+  #all (): ActiveExecution[] {
     return [...this.#unseen, ...this.#seen.values()]
   }
 
-  #liveOf (id: string): Live | undefined {
+  #liveOf (id: string): ActiveExecution | undefined {
     const seen = this.#seen.get(id)
     if (seen !== undefined) return seen
-    for (const live of this.#unseen) if (live.execution.id === id) return live
+    for (const active of this.#unseen) if (active.execution.id === id) return active
     return undefined
   }
 
   /** Where a job will run. @throws SkilletError when it can't now, or never with its parameters */
   #executorOf (job: Job): Executor {
-    const { config, executors } = this.#it
+    const { config, executors } = this.#dependencies
     if (this.#stopping) throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new executions')
     if (this.#waiting >= config.execution.queue_max) {
       throw new SkilletError('OVERLOADED', `${this.#waiting} executions are waiting, as many as execution.queue_max allows; try again later`)
@@ -176,10 +171,10 @@ export class Executions {
   }
 
   /** @param told whether somebody will know its id before it ends */
-  #accept (job: Job, told: boolean): Live {
+  #accept (job: Job, told: boolean): ActiveExecution {
     const secrets = this.#secretsOf(job.skill)
     const redactor = redactorOf(job, secrets)
-    this.#it.storage.admit()
+    this.#dependencies.storage.admit()
     const now = isoTime()
     const execution: Execution = {
       id: newExecutionId(),
@@ -201,16 +196,16 @@ export class Executions {
       isolation: null
     }
     this.#waiting++
-    const live = new Live(execution, job, secrets, redactor, this.#it.bus, this.#begin)
-    if (told || this.#it.bus.has('transition')) this.#save(live)
-    else this.#saveLater(live)
-    return live
+    const active = new ActiveExecution(execution, job, secrets, redactor, this.#dependencies.bus, this.#begin)
+    if (told || this.#dependencies.bus.has('transition')) this.#save(active)
+    else this.#saveLater(active)
+    return active
   }
 
   /** @param leave called when it has ended */
-  async #perform (live: Live, executor: Executor, leave: () => void): Promise<Execution> {
-    const { config, log, storage } = this.#it
-    const { execution, job, secrets } = live
+  async #perform (active: ActiveExecution, executor: Executor, leave: () => void): Promise<Execution> {
+    const { config, log, storage } = this.#dependencies
+    const { execution, job, secrets } = active
     const task: Task = {
       execution_id: execution.id,
       skill: job.skill,
@@ -222,51 +217,51 @@ export class Executions {
     }
     try {
       const outcome: Outcome = secrets?.refusal === undefined
-        ? await executor.run(task, live, live.abort)
+        ? await executor.run(task, active, active.abort)
         : { status: 'failed', output: '', output_truncated: false, error: { message: secrets.refusal, details: {} } }
       const { output, output_truncated } = outcome
-      this.#conclude(live, outcome, live.redactor === undefined ? output : await live.redactor.output(output, output_truncated))
+      this.#conclude(active, outcome, active.redactor === undefined ? output : await active.redactor.output(output, output_truncated))
     } catch (error) {
       const fault = SkilletError.from(error)
-      log.error({ execution_id: execution.id, error: live.clean(messageOf(fault.cause ?? fault)) }, 'an execution could not be run')
-      this.#fail(live, fault.code, fault.message, fault.details, 'fail')
+      log.error({ execution_id: execution.id, error: active.clean(messageOf(fault.cause ?? fault)) }, 'an execution could not be run')
+      this.#fail(active, fault.code, fault.message, fault.details, 'fail')
     } finally {
-      if (live.began_ms === undefined) this.#waiting--
+      if (active.began_ms === undefined) this.#waiting--
     }
     try {
       storage.save({ execution, owner: null })
       if (config.storage.durability === 'committed') await storage.commit()
     } finally {
-      if (!this.#unseen.delete(live)) this.#seen.delete(execution.id)
+      if (!this.#unseen.delete(active)) this.#seen.delete(execution.id)
       leave()
     }
     return execution
   }
 
-  readonly #begin = (live: Live, isolation: Isolation, ago_ms: number): void => {
-    if (live.began_ms !== undefined || !this.#move(live, 'begin', ago_ms)) return
+  readonly #begin = (active: ActiveExecution, isolation: Isolation, ago_ms: number): void => {
+    if (active.began_ms !== undefined || !this.#move(active, 'begin', ago_ms)) return
     this.#waiting--
-    live.began_ms = performance.now() - ago_ms
-    live.execution.isolation = isolation
-    live.execution.started_at = live.execution.transitions.at(-1)?.at ?? null
-    if (!this.#unseen.has(live)) this.#save(live)
+    active.began_ms = performance.now() - ago_ms
+    active.execution.isolation = isolation
+    active.execution.started_at = active.execution.transitions.at(-1)?.at ?? null
+    if (!this.#unseen.has(active)) this.#save(active)
   }
 
-  #save (live: Live): void {
-    this.#unseen.delete(live)
-    this.#seen.set(live.execution.id, live)
-    this.#it.storage.save({ execution: live.execution, owner: thisProcess() })
+  #save (active: ActiveExecution): void {
+    this.#unseen.delete(active)
+    this.#seen.set(active.execution.id, active)
+    this.#dependencies.storage.save({ execution: active.execution, owner: thisProcess() })
   }
 
   /** Nobody can ask for it, unless it takes a while. */
-  #saveLater (live: Live): void {
-    this.#unseen.push(live)
+  #saveLater (active: ActiveExecution): void {
+    this.#unseen.push(active)
     this.#saver ??= setInterval(() => {
       const before_ms = performance.now() - unseen_ms
-      for (const live of this.#unseen) {
-        if (live.accepted_ms > before_ms) return
+      for (const active of this.#unseen) {
+        if (active.accepted_ms > before_ms) return
         // One that has ended is saved already, and only waits for its commit.
-        if (!isFinal(live.execution.status)) this.#save(live)
+        if (!isFinal(active.execution.status)) this.#save(active)
       }
       if (this.#unseen.size > 0) return
       clearInterval(this.#saver)
@@ -275,34 +270,34 @@ export class Executions {
   }
 
   /** Closes the record by what the executor answered. @param output without secrets */
-  #conclude (live: Live, outcome: Outcome, output: string): void {
-    const { execution, job } = live
+  #conclude (active: ActiveExecution, outcome: Outcome, output: string): void {
+    const { execution, job } = active
     execution.output = output
     execution.output_truncated = outcome.output_truncated
     switch (outcome.status) {
       case 'success':
-        if (live.began_ms === undefined) throw new Error(`the executor of ${execution.runtime} answered without having started`)
-        this.#move(live, 'succeed')
+        if (active.began_ms === undefined) throw new Error(`the executor of ${execution.runtime} answered without having started`)
+        this.#move(active, 'succeed')
         break
       case 'failed':
-        return this.#fail(live, 'TOOL_EXECUTION_FAILED', outcome.error.message, outcome.error.details, 'fail')
+        return this.#fail(active, 'TOOL_EXECUTION_FAILED', outcome.error.message, outcome.error.details, 'fail')
       case 'timeout':
-        return this.#fail(live, 'TIMEOUT', `${job.skill.name}:${job.tool.name} went past its time limit of ${job.timeout_ms} ms`, { timeout_ms: job.timeout_ms }, 'expire')
+        return this.#fail(active, 'TIMEOUT', `${job.skill.name}:${job.tool.name} went past its time limit of ${job.timeout_ms} ms`, { timeout_ms: job.timeout_ms }, 'expire')
       case 'cancelled':
-        if (live.ending === 'interrupt') this.#fail(live, 'INTERRUPTED', ERRORS.INTERRUPTED.meaning, {}, 'interrupt')
-        else this.#fail(live, 'CANCELLED', ERRORS.CANCELLED.meaning, {}, 'cancel')
+        if (active.ending === 'interrupt') this.#fail(active, 'INTERRUPTED', ERRORS.INTERRUPTED.meaning, {}, 'interrupt')
+        else this.#fail(active, 'CANCELLED', ERRORS.CANCELLED.meaning, {}, 'cancel')
     }
   }
 
-  #fail (live: Live, code: ErrorCode, message: string, details: JsonObject, event: ExecutionEvent['type']): void {
-    const said = live.redactor === undefined ? { message, details } : live.redactor.failure(message, details)
-    live.execution.error = { code, message: said.message, details: { skill: live.job.skill.name, tool: live.job.tool.name, execution_id: live.execution.id, ...said.details } }
-    this.#move(live, event)
+  #fail (active: ActiveExecution, code: ErrorCode, message: string, details: JsonObject, event: ExecutionEvent['type']): void {
+    const said = active.redactor === undefined ? { message, details } : active.redactor.failure(message, details)
+    active.execution.error = { code, message: said.message, details: { skill: active.job.skill.name, tool: active.job.tool.name, execution_id: active.execution.id, ...said.details } }
+    this.#move(active, event)
   }
 
   /** Records the state that an event leads to. @returns whether it led to another */
-  #move (live: Live, type: ExecutionEvent['type'], ago_ms = 0): boolean {
-    const { execution } = live
+  #move (active: ActiveExecution, type: ExecutionEvent['type'], ago_ms = 0): boolean {
+    const { execution } = active
     const status = nextStatus(execution.status, { type })
     if (status === execution.status) return false
     execution.status = status
@@ -311,7 +306,7 @@ export class Executions {
     const at = then < execution.created_at ? execution.created_at : then
     if (isFinal(status)) {
       execution.finished_at = at
-      if (live.began_ms !== undefined) execution.duration_ms = Math.round(performance.now() - live.began_ms)
+      if (active.began_ms !== undefined) execution.duration_ms = Math.round(performance.now() - active.began_ms)
     }
     this.#record(execution, at)
     return true
@@ -324,21 +319,21 @@ export class Executions {
 
   /** Tells the bus of the newest transition. */
   #tell ({ id, skill_name, tool_name, transitions }: Execution): void {
-    if (!this.#it.bus.has('transition')) return
+    if (!this.#dependencies.bus.has('transition')) return
     const newest = transitions.at(-1)
-    if (newest !== undefined) this.#it.bus.emit('transition', { execution_id: id, skill_name, tool_name, ...newest })
+    if (newest !== undefined) this.#dependencies.bus.emit('transition', { execution_id: id, skill_name, tool_name, ...newest })
   }
 
-  #end (live: Live, ending: Ending): void {
-    if (live.abort.aborted) return
-    live.ending = ending
-    live.abort.abort()
+  #end (active: ActiveExecution, ending: Ending): void {
+    if (active.abort.aborted) return
+    active.ending = ending
+    active.abort.abort()
   }
 
   /** Closes the records of executions that no process works on any more, where that is still so. @returns how many */
   async #interrupt (found: readonly UnfinishedExecution[]): Promise<number> {
     const closed = new Map<string, Execution>()
-    const ids = await this.#it.storage.endUnfinished(found, execution => {
+    const ids = await this.#dependencies.storage.endUnfinished(found, execution => {
       const final = interrupted(execution)
       // Only what the bus needs: all that the records hold would be too much to keep.
       closed.set(final.id, { ...final, parameters: {}, output: '' })
@@ -352,7 +347,7 @@ export class Executions {
   }
 
   #configOf (skill: SkillDefinition): JsonObject {
-    const { config: { skills: { config } }, private_paths } = this.#it
+    const { config: { skills: { config } }, private_paths } = this.#dependencies
     const own = config[skill.name] ?? unset
     if (skill.reads_files !== true && skill.config_from === undefined) return own
     let whole = this.#configs.get(skill)
@@ -367,7 +362,7 @@ export class Executions {
   #secretsOf ({ name, permissions }: SkillDefinition): GivenSecrets | undefined {
     if (permissions.secrets.length === 0) return undefined
     try {
-      const { values, missing } = this.#it.secrets.of(name, permissions.secrets)
+      const { values, missing } = this.#dependencies.secrets.of(name, permissions.secrets)
       return { values, refusal: missing[0] && `the skill "${name}" needs the secret ${missing.join(', ')}; set it: skillet secret set ${name} ${missing[0]}` }
     } catch (error) {
       return { values: {}, refusal: `the secrets of the skill "${name}" can't be used: ${messageOf(error)}` }
@@ -375,7 +370,7 @@ export class Executions {
   }
 
   async #find (id: string): Promise<StoredExecution> {
-    const stored = await this.#it.storage.get(id)
+    const stored = await this.#dependencies.storage.get(id)
     if (stored === undefined) throw executionNotFound(id)
     return stored
   }
@@ -411,7 +406,7 @@ function interrupted (found: Execution): Execution {
 }
 
 /** Finds what belongs to processes that live no more. Each process is asked for once: that reads a file, or starts a command. */
-function ofTheDead (): (unfinished: { owner: Owner }) => boolean {
+function ofTheDead (): (unfinished: { owner: ProcessIdentity }) => boolean {
   const known = new Map<string, boolean>()
   return ({ owner }) => {
     const key = `${owner.pid} ${owner.started}`

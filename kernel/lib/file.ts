@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { link, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isObject } from './json.ts'
-import { isAlive, thisProcess, type Owner } from './owner.ts'
+import { isAlive, thisProcess, type ProcessIdentity } from './process-identity.ts'
 
 /** How long a writer waits for another, in milliseconds. */
 const lock_ms = 5_000
@@ -106,7 +106,7 @@ async function takeAwayIfDead (path: string): Promise<void> {
   await rm(away, { force: true })
 }
 
-async function ownerOf (path: string): Promise<Owner | undefined> {
+async function ownerOf (path: string): Promise<ProcessIdentity | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(path, 'utf8'))
     if (!isObject(value)) return undefined

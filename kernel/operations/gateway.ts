@@ -6,17 +6,17 @@ import type { Services } from '../contracts/services.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { SkilletError } from '../lib/errors.ts'
 import { isObject } from '../lib/json.ts'
-import { thisProcess } from '../lib/owner.ts'
+import { thisProcess } from '../lib/process-identity.ts'
 import { within } from '../lib/within.ts'
 import { compileCheck, type Check } from '../schema/validation.ts'
-import { Gate } from './gate.ts'
+import { Authorizer } from './authorizer.ts'
 import { operations } from './table.ts'
 
 /** How long a probe may take, and how long its answer holds, in milliseconds. */
 const probe_ms = { timeout: 2_000, cached: 1_000 }
 
 export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, executors: readonly Pick<Executor, 'probe'>[], bus: Bus): Gateway {
-  const gate = new Gate(services)
+  const authorizer = new Authorizer(services)
   const checks = new Map<TObject, Check>()
   const checkOf = (schema: TObject): Check => {
     let check = checks.get(schema)
@@ -31,7 +31,7 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) throw new Error(`no answer within ${probe_ms.timeout} ms`)
   })
   const answer: Gateway['answer'] = (operation, input, call) => {
-    const allowed = gate.enter(operation, call.access)
+    const allowed = authorizer.enter(operation, call.access)
     const given = operation.correct !== undefined && isObject(input) ? operation.correct(allowed, input) : input
     const wrong = checkOf(operation.input)(given)
     if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)

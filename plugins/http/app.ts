@@ -1,6 +1,6 @@
 import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../kernel/index.ts'
 import { Bodies, BodyCut, tooLarge } from './bodies.ts'
-import { unchecked, type Door } from './door.ts'
+import { unchecked, type RequestGuard } from './request-guard.ts'
 import { serveEndpoint } from './endpoints.ts'
 import { checkFraming, unframed, type Framing } from './framing.ts'
 import type { OwnHosts } from './hosts.ts'
@@ -27,7 +27,7 @@ export interface AppOptions {
   gateway: Gateway
   hosts: OwnHosts
   origins: Origins
-  door: Door
+  guard: RequestGuard
   log: Logger
 }
 
@@ -35,13 +35,13 @@ export interface AppOptions {
 export class App {
   readonly router = new Router<Target>()
   readonly replies: Replies
-  readonly #it: AppOptions
+  readonly #dependencies: AppOptions
   readonly #bodies: Bodies
   readonly #debug: boolean
   #quiescing = false
 
   constructor (options: AppOptions) {
-    this.#it = options
+    this.#dependencies = options
     const { body_bytes_max, bodies_bytes_max, body_timeout_ms } = options.config.server
     this.#bodies = new Bodies({ bytesMax: body_bytes_max, bytesHeldMax: Math.max(bodies_bytes_max, body_bytes_max), timeout_ms: body_timeout_ms })
     this.#debug = options.config.log_level === 'debug'
@@ -61,7 +61,7 @@ export class App {
           if (exchange.method !== method) throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
           this.#checkLength(framing)
           const serve = (body: Uint8Array | undefined): void => {
-            serveEndpoint(endpoint, context, body, this.#it.door.meter(exchange), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(context, error) })
+            serveEndpoint(endpoint, context, body, this.#dependencies.guard.meter(exchange), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(context, error) })
           }
           if (method === 'POST') this.#read(context, serve)
           else serve(undefined)
@@ -77,13 +77,13 @@ export class App {
 
   /** Answers a request. Never throws. */
   readonly handle = (exchange: Exchange): void => {
-    if (this.#debug) this.#it.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
+    if (this.#debug) this.#dependencies.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
     let context: RequestContext | undefined
     try {
       const framing = checkFraming(exchange)
       const match = this.router.find(exchange.path)
       const target = match?.route.targets.get(exchange.method)
-      const admission = (target ?? match?.route.targets.get('GET'))?.access === 'probe' ? unchecked : this.#it.door.admit(exchange)
+      const admission = (target ?? match?.route.targets.get('GET'))?.access === 'probe' ? unchecked : this.#dependencies.guard.admit(exchange)
       context = { exchange, framing, cors: undefined, admission }
       const host = this.#checkHost(exchange, framing)
       const cors = this.#checkOrigin(context, host, target)
@@ -116,7 +116,7 @@ export class App {
   #checkHost ({ headers }: Exchange, { refusal }: Framing): string {
     if (refusal !== undefined) throw refusal
     const host = headerOf(headers, 'host') ?? ''
-    if (!this.#it.hosts.has(host)) {
+    if (!this.#dependencies.hosts.has(host)) {
       throw new SkilletError('FORBIDDEN', `"${host.slice(0, 256)}" is not a name of this server; add it to server.allowed_hosts if it is`)
     }
     return host
@@ -125,7 +125,7 @@ export class App {
   /** @returns what a page of an allowed origin needs; undefined where no page asks, or a foreign one reads */
   #checkOrigin ({ exchange: { headers, method }, framing }: RequestContext, host: string, target: Target | undefined): string[] | undefined {
     const origin = headerOf(headers, 'origin')
-    if (origin !== undefined && this.#it.origins.allows(origin, host)) return corsHeaders(origin)
+    if (origin !== undefined && this.#dependencies.origins.allows(origin, host)) return corsHeaders(origin)
     const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && target?.writes !== true
     if (reads) return undefined
     if (origin !== undefined) throw new SkilletError('FORBIDDEN', `Pages of the origin "${origin.slice(0, 256)}" may not do this; server.cors_origins names those that may`)
@@ -142,7 +142,7 @@ export class App {
   #addOperation (operation: Operation): void {
     const placement = placementOf(operation)
     const { method, path, body_fields } = placement
-    const serialize = compileSerializer(operation.output, this.#it.gateway.version)
+    const serialize = compileSerializer(operation.output, this.#dependencies.gateway.version)
     this.router.add(method, path, {
       writes: operation.effect === 'write',
       access: 'key',
@@ -161,7 +161,7 @@ export class App {
 
   /** Not async: what has nothing to wait for is answered in the same turn, and all else costs one promise more than its handler. */
   #operate (operation: Operation, serialize: Serializer, context: RequestContext, input: JsonObject): void {
-    const output = this.#it.gateway.answer(operation, input, new HttpCall(context))
+    const output = this.#dependencies.gateway.answer(operation, input, new HttpCall(context))
     if (output instanceof Promise) output.then((later: object) => this.#reply(context, serialize, later), (error: unknown) => this.#fail(context, error))
     else this.#reply(context, serialize, output)
   }
@@ -204,7 +204,7 @@ export class App {
       })
     }
     probe('/livez', async () => true)
-    probe('/readyz', async call => !this.#quiescing && (await this.#it.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#it.gateway.ready())
+    probe('/readyz', async call => !this.#quiescing && (await this.#dependencies.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#dependencies.gateway.ready())
   }
 
   #fail (context: RequestContext, thrown: unknown, close = this.#afterReply(context.framing)): void {
@@ -213,7 +213,7 @@ export class App {
     if (error.code === 'INTERNAL' && error.cause !== undefined) {
       const { method, path } = context.exchange
       const { cause } = error
-      this.#it.log.error({ method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, 'a request met a fault')
+      this.#dependencies.log.error({ method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, 'a request met a fault')
     }
     this.replies.error(context, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
   }

@@ -1,6 +1,6 @@
 import { abortSignalOf, SkilletError, type Endpoint } from '../../kernel/index.ts'
 import type { RequestContext } from './request-context.ts'
-import type { Meter } from './door.ts'
+import type { Meter } from './request-guard.ts'
 import type { Replies } from './replies.ts'
 import type { Close } from './server.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { definePlugin, schemas, within, type Config, type Transport } from '../../kernel/index.ts'
 import { App } from './app.ts'
-import { Door } from './door.ts'
+import { RequestGuard } from './request-guard.ts'
 import { chooseEngine } from './engine.ts'
 import { examine } from './examine.ts'
 import { isLoopback, isWildcard, OwnHosts, urlHost } from './hosts.ts'
@@ -43,7 +43,7 @@ export default definePlugin({
       gateway,
       hosts: new OwnHosts(host, allowed_hosts),
       origins: new Origins(cors_origins, auth_required),
-      door: new Door(config.server, keys),
+      guard: new RequestGuard(config.server, keys),
       log
     })
     if (config_file !== undefined) scope.defer(watchKeys(config_file, keys, log))

@@ -1,4 +1,4 @@
-import type { Admission } from './door.ts'
+import type { Admission } from './request-guard.ts'
 import type { Framing } from './framing.ts'
 import type { Exchange } from './server.ts'
 

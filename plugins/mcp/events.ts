@@ -4,7 +4,7 @@ import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server'
 const kept_ms = 5 * 60_000
 
 /** Bytes that may be taken, shared by all who take them. */
-export class Room {
+export class ByteBudget {
   #left: number
 
   constructor (bytes: number) {
@@ -26,12 +26,12 @@ interface Kept { id: number, stream: string, message: JSONRPCMessage, bytes: num
 
 /** What was sent in a session lately, so that a client can ask for what it missed: as much as there is room for. */
 export class RecentEvents implements EventStore {
-  readonly #room: Room
+  readonly #budget: ByteBudget
   readonly #events: Kept[] = []
   #count = 0
 
-  constructor (room: Room) {
-    this.#room = room
+  constructor (budget: ByteBudget) {
+    this.#budget = budget
   }
 
   async storeEvent (stream: string, message: JSONRPCMessage): Promise<string> {
@@ -39,8 +39,8 @@ export class RecentEvents implements EventStore {
     const now_ms = performance.now()
     const bytes = 256 + 2 * charactersIn(message) // as strings are held
     while (this.#events[0] !== undefined && this.#events[0].at_ms < now_ms - kept_ms) this.#drop()
-    while (!this.#room.take(bytes)) {
-      if (this.#events.length === 0) return String(id) // others have all the room: it can't be asked for again
+    while (!this.#budget.take(bytes)) {
+      if (this.#events.length === 0) return String(id) // others have all the budget: it can't be asked for again
       this.#drop()
     }
     this.#events.push({ id, stream, message, bytes, at_ms: now_ms })
@@ -76,7 +76,7 @@ export class RecentEvents implements EventStore {
 
   #drop (): void {
     const oldest = this.#events.shift()
-    if (oldest !== undefined) this.#room.give(oldest.bytes)
+    if (oldest !== undefined) this.#budget.give(oldest.bytes)
   }
 }
 

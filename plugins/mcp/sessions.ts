@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isInitializeRequest, type AuthInfo } from '@modelcontextprotocol/server'
 import { abortSignalOf, SkilletError, type EndpointCall } from '../../kernel/index.ts'
 import { createServer } from './create-server.ts'
-import { RecentEvents, Room } from './events.ts'
+import { RecentEvents, ByteBudget } from './events.ts'
 import { rpcError } from './rpc.ts'
 import type { Host } from './host.ts'
 import { SessionTransport } from './session-transport.ts'
@@ -37,7 +37,7 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>()
   /** Those of each caller; the last one used is last. */
   readonly #callers = new Map<string, Set<Session>>()
-  readonly #room = new Room(keptBytesMax)
+  readonly #budget = new ByteBudget(keptBytesMax)
   readonly #check: NodeJS.Timeout
 
   constructor (host: Host) {
@@ -71,7 +71,7 @@ export class Sessions {
 
   async #open (request: Request, options: { parsedBody?: unknown, authInfo: AuthInfo }, { access, caller }: EndpointCall): Promise<Response> {
     this.#makeRoom(caller)
-    const events = new RecentEvents(this.#room)
+    const events = new RecentEvents(this.#budget)
     const transport = new SessionTransport({
       sessionIdGenerator: randomUUID,
       eventStore: events,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import {
-  messageOf, recordBytes, type Execution, type ExecutionSummary, type Logger, type Owner, type StoredExecution, type UnfinishedExecution
+  messageOf, recordBytes, type Execution, type ExecutionSummary, type Logger, type ProcessIdentity, type StoredExecution, type UnfinishedExecution
 } from '../../kernel/index.ts'
 import { readBounds, writeBounds, type Bounds } from './bounds.ts'
 import { ChunkEditor } from './columns.ts'
@@ -167,7 +167,7 @@ export class History {
     this.names.forget()
   }
 
-  #ownerOf (sequence: number): Owner | null {
+  #ownerOf (sequence: number): ProcessIdentity | null {
     const row = this.#env.executions.get(sequence)
     return row === undefined ? null : readHead(row).owner
   }

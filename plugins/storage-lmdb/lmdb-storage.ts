@@ -1,4 +1,4 @@
-import type { Claim, Execution, ExecutionPage, ExecutionQuery, Owner, Storage, StoredExecution, UnfinishedExecution } from '../../kernel/index.ts'
+import type { Lease, Execution, ExecutionPage, ExecutionQuery, ProcessIdentity, Storage, StoredExecution, UnfinishedExecution } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 import { LmdbCache } from './lmdb-cache.ts'
 import type { History } from './history.ts'
@@ -71,7 +71,7 @@ export class LmdbStorage implements Storage {
     return [...this.#env.cancels.getKeys({})]
   }
 
-  async claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined> {
+  async claim (role: string, claim: Lease, isAlive: (owner: ProcessIdentity) => boolean): Promise<Lease | undefined> {
     const { roles } = this.#env
     return await this.#env.transact(() => {
       const holder = holderOf(roles.get(role))
@@ -81,11 +81,11 @@ export class LmdbStorage implements Storage {
     })
   }
 
-  async holder (role: string): Promise<Claim | undefined> {
+  async holder (role: string): Promise<Lease | undefined> {
     return holderOf(this.#env.roles.get(role))
   }
 
-  async release (role: string, owner: Owner): Promise<void> {
+  async release (role: string, owner: ProcessIdentity): Promise<void> {
     const { roles } = this.#env
     await this.#env.transact(() => {
       const holder = holderOf(roles.get(role))
@@ -94,10 +94,10 @@ export class LmdbStorage implements Storage {
   }
 }
 
-function holderOf (text: string | undefined): Claim | undefined {
-  return text === undefined ? undefined : JSON.parse(text) as Claim // written by `claim`
+function holderOf (text: string | undefined): Lease | undefined {
+  return text === undefined ? undefined : JSON.parse(text) as Lease // written by `claim`
 }
 
-function isSame (a: Owner, b: Owner): boolean {
+function isSame (a: ProcessIdentity, b: ProcessIdentity): boolean {
   return a.pid === b.pid && a.started === b.started
 }

@@ -1,11 +1,11 @@
-import { isoTime, unixTime, type Execution, type ExecutionStatus, type ExecutionSummary, type Owner, type StoredExecution } from '../../kernel/index.ts'
+import { isoTime, unixTime, type Execution, type ExecutionStatus, type ExecutionSummary, type ProcessIdentity, type StoredExecution } from '../../kernel/index.ts'
 import { statusNumbers } from './columns.ts'
 
 /** Characters of JSON that a row may hold; larger records stand in `details`, so that a page of a list stays cheap. */
 const rowCharactersMax = 2_000
 
 /** What a list shows of an execution, and who runs it. */
-type Summary = [id: string, skill_name: string, tool_name: string, status: number, created_at: string, duration_ms: number, owner: Owner | null]
+type Summary = [id: string, skill_name: string, tool_name: string, status: number, created_at: string, duration_ms: number, owner: ProcessIdentity | null]
 /**
  * A whole record: without names of fields, statuses as numbers, times as milliseconds after `created_at`. Of a trivial execution that is 180
  * characters instead of 600, made in half the time.
@@ -21,7 +21,7 @@ type Whole = [
 type Row = Whole | Summary
 
 /** Of format 1, which still stand in files that it wrote. */
-type OldRow = StoredExecution | { summary: ExecutionSummary, owner: Owner | null }
+type OldRow = StoredExecution | { summary: ExecutionSummary, owner: ProcessIdentity | null }
 
 /** By number. */
 const statuses = Object.fromEntries(Object.entries(statusNumbers).map(([status, number]) => [number, status])) as Record<number, ExecutionStatus> // its inverse
@@ -53,7 +53,7 @@ export function readRecord (text: string): StoredExecution | undefined {
 }
 
 /** What pruning and recovery need of a row. */
-export function readHead (text: string): { id: string, created_ms: number, owner: Owner | null, hasDetails: boolean } {
+export function readHead (text: string): { id: string, created_ms: number, owner: ProcessIdentity | null, hasDetails: boolean } {
   const row = parse(text)
   const [id, , , , created_at, , owner] = row
   return { id, created_ms: unixTime(created_at), owner, hasDetails: !isWhole(row) }

@@ -1,6 +1,6 @@
 import {
-  decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending, SkilletError, type Claim, type Execution, type ExecutionPage, type ExecutionQuery,
-  type ExecutionSummary, type Owner, type Storage, type StoredExecution, type UnfinishedExecution
+  decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending, SkilletError, type Lease, type Execution, type ExecutionPage, type ExecutionQuery,
+  type ExecutionSummary, type ProcessIdentity, type Storage, type StoredExecution, type UnfinishedExecution
 } from '../../kernel/index.ts'
 import { MemoryCache } from './memory-cache.ts'
 
@@ -18,7 +18,7 @@ interface Entry {
   summary: ExecutionSummary
   created_ms: number
   /** Null once it has ended. */
-  owner: Owner | null
+  owner: ProcessIdentity | null
 }
 
 /** A store in memory, with the meaning of one on disk: what is saved becomes the record at the next commit. */
@@ -32,7 +32,7 @@ export class MemoryStorage implements Storage {
   readonly #bySequence = new Map<number, Entry>()
   readonly #unfinished = new Map<string, Entry>()
   readonly #cancelRequests = new Set<string>()
-  readonly #claims = new Map<string, Claim>()
+  readonly #claims = new Map<string, Lease>()
   #pending = new Map<string, StoredExecution>()
   #pendingBytes = 0
   #commit: Promise<void> | undefined
@@ -119,18 +119,18 @@ export class MemoryStorage implements Storage {
     return [...this.#cancelRequests]
   }
 
-  async claim (role: string, claim: Claim, isAlive: (owner: Owner) => boolean): Promise<Claim | undefined> {
+  async claim (role: string, claim: Lease, isAlive: (owner: ProcessIdentity) => boolean): Promise<Lease | undefined> {
     const holder = this.#claims.get(role)
     if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) return structuredClone(holder)
     this.#claims.set(role, structuredClone(claim))
     return undefined
   }
 
-  async holder (role: string): Promise<Claim | undefined> {
+  async holder (role: string): Promise<Lease | undefined> {
     return structuredClone(this.#claims.get(role))
   }
 
-  async release (role: string, owner: Owner): Promise<void> {
+  async release (role: string, owner: ProcessIdentity): Promise<void> {
     const holder = this.#claims.get(role)
     if (holder !== undefined && isSame(holder.owner, owner)) this.#claims.delete(role)
   }
@@ -242,6 +242,6 @@ function matcher ({ skill_name, tool_name, status, created_from_ms, created_befo
     (allows === undefined || allows(summary.skill_name, summary.tool_name))
 }
 
-function isSame (a: Owner, b: Owner): boolean {
+function isSame (a: ProcessIdentity, b: ProcessIdentity): boolean {
   return a.pid === b.pid && a.started === b.started
 }

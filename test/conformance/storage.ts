@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cacheLimits, filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type Owner } from '../../kernel/index.ts'
+import { cacheLimits, filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type ProcessIdentity } from '../../kernel/index.ts'
 import { makeStored } from '../support/executions.ts'
 import { firstPage, type Define, type OpenBeside, type OpenStorage } from './storage-define.ts'
 import { testLimits } from './storage-limits.ts'
@@ -210,7 +210,7 @@ function testFilters (define: Define): void {
 
 function testRoles (define: Define): void {
   define('a role has one holder, and a dead one loses it', async (t, storage) => {
-    const owners = Array.from({ length: 20 }, (_, pid): Owner => ({ pid, started: 'then' }))
+    const owners = Array.from({ length: 20 }, (_, pid): ProcessIdentity => ({ pid, started: 'then' }))
     const alive = (): boolean => true
     const answers = await Promise.all(owners.map(owner => storage.claim('serve', { owner, note: `http://${owner.pid}` }, alive)))
     t.equal(answers.filter(answer => answer === undefined).length, 1, 'exactly one got it')

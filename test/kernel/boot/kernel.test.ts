@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { definePlugin, execute, health, type AnyPlugin, type PluginStatus, type Slot } from '../../../kernel/index.ts'
+import { definePlugin, execute, getExecution, health, type AnyPlugin, type PluginStatus, type Slot } from '../../../kernel/index.ts'
 import storageMemory from '../../../plugins/storage-memory/index.ts'
 import { overriding, startKernel } from '../../support/kernel.ts'
 import { until } from '../../support/until.ts'
@@ -85,6 +85,20 @@ t.test('options of a plugin are checked, given their defaults and typed', async 
 t.test('two plugins of one name, and two of one single slot, are refused', async t => {
   await t.rejects(startKernel({ plugins: [witness([], 'door'), witness([], 'door')] }), /two plugins are named "door"/)
   await t.rejects(startKernel({ plugins: [{ ...storageMemory, name: 'other-storage' }] }), /2 plugins provide storage/)
+})
+
+t.test('two executors of one runtime are refused by their names', async t => {
+  const executor = (name: string, runtime: string): AnyPlugin => definePlugin({ name, slot: 'executor', setup: () => ({ runtime, run: async () => ({ status: 'cancelled', output: '', output_truncated: false }) }) })
+  await t.rejects(startKernel({ plugins: [executor('first', 'lua'), executor('second', 'lua')] }), /the plugins "first" and "second" both run the runtime "lua"/)
+  const { close } = await startKernel({ plugins: [executor('first', 'lua'), executor('second', 'wren')] })
+  await close()
+})
+
+t.test('a transport says its own name, which stands in the records of what it runs', async t => {
+  const { kernel, close } = await startKernel({ tools: { say: { run: () => 'said' } } })
+  t.teardown(close)
+  const { execution_id } = await kernel.gateway.invoke(execute, { skill_name: 'subject', tool_name: 'say', parameters: {} }, { ...call, transport: 'pigeon' })
+  t.match(await kernel.gateway.invoke(getExecution, { id: execution_id }, call), { transport: 'pigeon' })
 })
 
 t.test('running executions finish during the drain, and those that can not are interrupted', async t => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { completeConfig, hashKey } from '../../../kernel/index.ts'
-import { Door } from '../../../plugins/http/door.ts'
+import { RequestGuard } from '../../../plugins/http/request-guard.ts'
 import { Keys } from '../../../plugins/http/keys.ts'
 import { eachEngine } from './support.ts'
 import type { Answer } from './wire.ts'
@@ -67,8 +67,8 @@ t.test('where the last key was revoked, a wrong key is still wrong, and counted'
   const keys = new Keys(undefined)
   keys.replace({ one: { ...key, scopes: ['read'] } })
   const { server } = completeConfig({ server: { auth_required: true, failed_auth_limit_per_minute: 2 } })
-  const door = new Door(server, keys)
-  const admit = (key: string): ReturnType<Door['admit']> => door.admit({ headers: ['x-api-key', key], remote_address: '192.0.2.1' })
+  const guard = new RequestGuard(server, keys)
+  const admit = (key: string): ReturnType<RequestGuard['admit']> => guard.admit({ headers: ['x-api-key', key], remote_address: '192.0.2.1' })
   t.equal(admit('sk_one').unauthorized, undefined)
   keys.replace({})
   t.match([1, 2, 3].map(() => admit('sk_one')), [

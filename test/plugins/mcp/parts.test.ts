@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Bus, silentLogger } from '../../../kernel/index.ts'
 import { cut } from '../../../plugins/mcp/agent/excerpt.ts'
-import { RecentEvents, Room } from '../../../plugins/mcp/events.ts'
+import { RecentEvents, ByteBudget } from '../../../plugins/mcp/events.ts'
 import { StreamPlaces } from '../../../plugins/mcp/places.ts'
 import { Reports } from '../../../plugins/mcp/reports.ts'
 import { boundUnread, unreadBytesMax } from '../../../plugins/mcp/unread.ts'
@@ -23,7 +23,7 @@ t.test('a cut keeps to its length, and both ends are what they were', async () =
 t.test('kept events are those of a model, within their room', async () => {
   const message = (n: number): JSONRPCMessage => ({ jsonrpc: '2.0', method: 'x', params: { n } })
   await fc.assert(fc.asyncProperty(fc.array(fc.tuple(fc.constantFrom('a', 'b'), fc.boolean()), { maxLength: 60 }), fc.integer({ min: 0, max: 10_000 }), async (steps, bytes) => {
-    const room = new Room(bytes)
+    const room = new ByteBudget(bytes)
     const events = [new RecentEvents(room), new RecentEvents(room)] as const
     const sent: { id: string, stream: string, n: number, of: number }[] = []
     for (const [n, [stream, first]] of steps.entries()) {

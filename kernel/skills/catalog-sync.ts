@@ -25,7 +25,7 @@ interface Feeding {
 }
 
 /** Loads the catalog and the search index from the sources, and keeps both true while sources change. */
-export class Feed {
+export class CatalogSync {
   readonly #catalog: Catalog
   readonly #feedings: readonly Feeding[]
   readonly #bus: Bus

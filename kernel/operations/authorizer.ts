@@ -11,7 +11,7 @@ import { atOnce } from '../lib/pauses.ts'
  * Narrows services to the rights of a call: once, for all operations and transports. Handlers know nothing of rights,
  * and see only the skills, tools and executions that the caller may.
  */
-export class Gate {
+export class Authorizer {
   readonly #services: Services
   /** Per set of rights: one that is changed or revoked takes its entry with it. */
   readonly #narrowed = new WeakMap<Access, Services>()

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /** A process, told apart from a later one that got the same id. */
-export interface Owner {
+export interface ProcessIdentity {
   pid: number
   /** When it started, in whatever form the system tells; only compared for equality. */
   started: string
@@ -33,15 +33,15 @@ function bootId (): string {
   return boot ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
-let self: Owner | undefined
+let self: ProcessIdentity | undefined
 
 /** This process. */
-export function thisProcess (): Owner {
+export function thisProcess (): ProcessIdentity {
   return self ??= { pid: process.pid, started: startOf(process.pid) ?? 'unknown' }
 }
 
 /** Whether that very process still lives. */
-export function isAlive (owner: Owner): boolean {
+export function isAlive (owner: ProcessIdentity): boolean {
   const me = thisProcess()
   if (owner.pid === me.pid) return owner.started === me.started
   return startOf(owner.pid) === owner.started

@@ -10,7 +10,7 @@ import type { Execution, Isolation } from '../contracts/schemas.ts'
 export type Ending = 'cancel' | 'interrupt'
 
 /** An execution that has not ended, in this process; and what its executor tells of it. */
-export class Live implements TaskObserver, Listed<Live> {
+export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
   readonly execution: Execution
   readonly job: Job
   readonly abort = new Canceller()
@@ -26,14 +26,14 @@ export class Live implements TaskObserver, Listed<Live> {
   /** performance.now() at its start, once it runs. */
   began_ms: number | undefined
   list: object | undefined
-  previous: Live | undefined
-  next: Live | undefined
+  previous: ActiveExecution | undefined
+  next: ActiveExecution | undefined
   /** Only where somebody listens; and not with secrets: one may lie across two pieces, where no redactor finds it. */
   output?: (text: string) => void
   readonly #bus: Bus
-  readonly #begin: (live: Live, isolation: Isolation, ago_ms: number) => void
+  readonly #begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void
 
-  constructor (execution: Execution, job: Job, secrets: GivenSecrets | undefined, redactor: Redactor | undefined, bus: Bus, begin: (live: Live, isolation: Isolation, ago_ms: number) => void) {
+  constructor (execution: Execution, job: Job, secrets: GivenSecrets | undefined, redactor: Redactor | undefined, bus: Bus, begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void) {
     this.execution = execution
     this.job = job
     this.secrets = secrets

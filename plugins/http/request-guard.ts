@@ -31,7 +31,7 @@ const keysMax = 20_000
 interface Quota { readonly policies: readonly Policy[], readonly header: string }
 
 /** Says who a request is from, and counts it: by its key where that is valid, else by its address. */
-export class Door {
+export class RequestGuard {
   readonly #auth_required: boolean
   readonly #keys: Keys
   readonly #addresses: Addresses
