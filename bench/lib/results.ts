@@ -32,6 +32,9 @@ export type Results = Record<string, Result>
 /** A goal that is reached so many times is shown as no more. */
 const most = 4
 
+/** The longest line of a page, in characters. */
+const columns = 120
+
 /** A row, and what is said of it. */
 export function concluded (row: Row): Result['rows'][number] {
   const middle = median(row.values)
@@ -55,12 +58,21 @@ export function tableOf (results: Results, { goals = false } = {}): string {
   }))
   const all = Object.values(results).flatMap(({ rows }) => rows).filter(({ met }) => met !== undefined)
   return [
-    originText(results), '',
+    filled(originText(results)), '',
     `${all.filter(({ met }) => met === true).length} of ${all.length} goals are met. A number is the median of the rounds, with the quartiles.`, '',
     '| benchmark | what, and against what | goal | measured | |',
     '|---|---|---|---|---|',
     ...rows, ''
   ].join('\n')
+}
+
+/** What the README says beside its picture: what an execution over HTTP was compared with, and how many goals are not met. */
+export function summaryOf (results: Results): string {
+  const goals = Object.values(results).flatMap(({ rows }) => rows).filter(({ met }) => met !== undefined)
+  const rates = results['execute']?.rows.filter(({ what, against }) => what === 'POST /api/execute, deferred, 64 connections' && against !== undefined) ?? []
+  return `${filled('With 64 connections and `storage.durability = "deferred"`, on one machine and in one run, Skillet reaches '
+    + `${rates.map(({ median, against }) => `${shown(median)} times the rate of ${against}`).join(' and ')}; `
+    + `the raw server is faster because it runs no tool, and ${goals.filter(({ met }) => met === false).length} of ${goals.length} goals are not met.`)}\n`
 }
 
 /** Every plot by its file's name: those of the benchmarks, and one of all goals. */
@@ -92,6 +104,18 @@ function originText (results: Results): string {
   return `Measured on ${each(({ machine }) => `${machine.cpu}, ${machine.cores} cores, ${Math.round(machine.memory_bytes / 2 ** 30)} GiB, ${machine.system}`)}; `
     + `Node ${each(({ node }) => node)}; commit ${each(({ commit }) => commit)}; ${each(({ at }) => at.slice(0, 10))}; requests sent by ${each(({ generator }) => generator)}; `
     + `load average before each benchmark ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}.${all.some(({ quick }) => quick) ? ' **Some rounds were few and short: these numbers show that the suite works, and no more.**' : ''}`
+}
+
+/** The text in lines that fit a page. */
+function filled (text: string): string {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? ''
+    if (line === '') lines[lines.length - 1] = word
+    else if (line.length + 1 + word.length > columns) lines.push(word)
+    else lines[lines.length - 1] = `${line} ${word}`
+  }
+  return lines.join('\n')
 }
 
 /** Four significant digits are more than any of this is worth. */

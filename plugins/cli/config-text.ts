@@ -3,7 +3,7 @@ import { Config, settings } from '../../kernel/index.ts'
 /** Where a section's description, or that of the whole, is wrapped, in characters. */
 const columns = 100
 
-/** Every setting as a Markdown table: the README's, and that of docs/configuration.md. */
+/** Every setting as a Markdown table, for docs/configuration.md. */
 export function settingsTable (): string {
   const rows = settings.map(({ path, schema }) => `| \`${path.join('.')}\` | \`${JSON.stringify(schema.default)}\` | ${String(schema.description)} |`)
   return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { plotsOf, tableOf, type Results } from '../../bench/lib/results.ts'
-import { settingsTable } from '../../plugins/cli/config-text.ts'
+import { plotsOf, summaryOf, tableOf, type Results } from '../../bench/lib/results.ts'
 import { addToPath, makeHome, request, startServer } from '../support/program.ts'
 import { until } from '../support/until.ts'
 
@@ -50,8 +48,10 @@ t.test('every example of the API works as it stands, and answers in the shape th
     await server.kill()
     await home.remove()
   })
-  const examples = [...readme.matchAll(/<!-- run -->\n```sh\n([\s\S]*?)```\n```json\n([\s\S]*?)```/g)]
-  t.ok(examples.length >= 5)
+  const pages = [readme, ...['docs/api.md', 'docs/errors.md'].map(page => readFileSync(new URL(page, root), 'utf8'))]
+  const examples = pages.flatMap(page => [...page.matchAll(/<!-- run -->\n```sh\n([\s\S]*?)```\n```json\n([\s\S]*?)```/g)])
+  t.ok(examples.length >= 8)
+  t.equal(pages.join('\n').match(/^<!-- run -->$/gm)?.length, examples.length, 'no example is left out')
   for (const [, command = '', answer = ''] of examples) {
     const { stdout } = await shell('bash', ['-c', command.replaceAll('http://127.0.0.1:3000', server.url)])
     const got = JSON.parse(stdout) as Record<string, unknown>
@@ -76,26 +76,21 @@ t.test('the first skill runs as it is told, and is in a running server without a
   t.equal(await run(made), 'Hello, world!\nHello, world!\n')
   await until(async () => (await request(server.url, '/api/skills/greet')).status === 200)
   t.match(JSON.parse(await run(called)), { status: 'success', output: 'Hello, world!' })
-
-  const folder = join(home.folder, '.config', 'skillet', 'skills', 'lines')
-  await mkdir(folder)
-  await writeFile(join(folder, 'skill.toml'), /<!-- command -->\n```toml\n([\s\S]*?)```/.exec(readme)?.[1] ?? '')
-  t.match(await run(`skillet run lines:lines path=${join(folder, 'skill.toml')}`), /^1\d /)
 })
 
-t.test('the table of settings is what the schema says', async t => {
-  const table = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(readme)?.[1] ?? ''
-  t.equal(table, settingsTable(), 'run `node scripts/readme.mjs` to renew it')
-})
-
-t.test('the table and the plots of the benchmarks show their results', async t => {
+t.test('the tables and the plots of the benchmarks, and what the README says of them, show their results', async t => {
   const folder = new URL('../../../bench/results/', import.meta.url)
   const results = JSON.parse(readFileSync(new URL('results.json', folder), 'utf8')) as Results
-  const table = /<!-- bench -->\n([\s\S]*?)<!-- \/bench -->/.exec(readme)?.[1]
+  const page = readFileSync(new URL('docs/benchmarks.md', root), 'utf8')
+  const table = /<!-- bench -->\n([\s\S]*?)<!-- \/bench -->/.exec(page)?.[1]
   t.equal(table, tableOf(results, { goals: true }), 'run `node scripts/readme.mjs` to renew it')
+  const summary = /<!-- measured -->\n([\s\S]*?)<!-- \/measured -->/.exec(readme)?.[1]
+  t.equal(summary, summaryOf(results), 'run `node scripts/readme.mjs` to renew it')
   const plots = plotsOf(results)
   for (const [name, svg] of plots) t.equal(readFileSync(new URL(name, folder), 'utf8'), svg, name)
-  for (const [, name = ''] of readme.matchAll(/\(bench\/results\/([^)]+\.svg)\)/g)) t.ok(plots.has(name), `the README shows ${name}`)
+  const shown = [...`${readme}${page}`.matchAll(/\((?:\.\.\/)?bench\/results\/([^)]+\.svg)\)/g)]
+  t.equal(shown.length, 3)
+  for (const [, name = ''] of shown) t.ok(plots.has(name), `a page shows ${name}`)
   for (const { rows } of Object.values(results)) for (const { met, goal, median } of rows) if (goal !== undefined) t.equal(met, 'at_least' in goal ? median >= goal.at_least : median <= goal.at_most)
 })
 

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { ERRORS, isErrorCode, SkilletError } from '../../../kernel/lib/errors.ts'
 
-t.test('every code stands in the README, and the README names no other', async t => {
-  const readme = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8')
-  const table = /<!-- errors -->([\s\S]*?)<!-- \/errors -->/.exec(readme)?.[1] ?? ''
+t.test('every code stands in docs/errors.md, which names no other', async t => {
+  const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8')
+  const table = /<!-- errors -->([\s\S]*?)<!-- \/errors -->/.exec(page)?.[1] ?? ''
   const documented = [...table.matchAll(/`([A-Z_]{4,})`/g)].map(([, code = '']) => code)
   t.same(documented.toSorted(), Object.keys(ERRORS).toSorted())
 })
