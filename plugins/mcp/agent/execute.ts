@@ -38,7 +38,7 @@ export function executeForAgents (selections: Pick<Selections, 'select'>): Agent
       duration_ms: Type.Integer(),
       note: Type.Optional(Type.String({ description: 'What was cut or selected' }))
     }),
-    example: { skill_name: 'text', tool_name: 'count', parameters: { text: 'Hello' } },
+    example: { skill_name: 'text', tool_name: 'count', parameters: { text: 'Hello, world' } },
     correct: ({ catalog }, given) => correctCall(catalog, given),
     async handler (services, { max_output, truncate, grep, jmespath, parameters: given, ...asked }, call) {
       const wanted = { max_output, truncate, ...(grep !== undefined && grep !== '' && { grep }), ...(jmespath !== undefined && jmespath !== '' && { jmespath }) }
