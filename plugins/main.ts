@@ -2,7 +2,7 @@
 async function run (args: readonly string[]): Promise<number> {
   if (args[0] === 'serve' || args[0] === 'mcp') await closeInspector()
   if (args[0] === 'mcp' && !args.includes('--help') && !args.includes('-h')) {
-    const { isProtocolProcess, respawn } = await import('./mcp/respawn.ts')
+    const { isProtocolProcess, respawn } = await import('./mcp/transports/respawn.ts')
     if (!isProtocolProcess()) return await respawn()
   }
   const { runCommandLine } = await import('./cli/index.ts')
@@ -12,7 +12,7 @@ async function run (args: readonly string[]): Promise<number> {
     search: () => import('./search-hnsw/index.ts'),
     executors: [() => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts')],
     skills: [() => import('./skills-directory/index.ts')],
-    agent: () => import('./mcp/stdio.ts'),
+    agent: () => import('./mcp/transports/stdio.ts'),
     endpoints: [() => import('./mcp/index.ts')],
     transports: [() => import('./http/index.ts')]
   })

@@ -31,7 +31,7 @@ function chooseNode () {
 }
 
 function loadsUws (path) {
-  return spawnSync(path, ['--input-type=module', '--eval', 'await (await import("./dist/plugins/http/uws.js")).loadUws()'], { stdio: 'ignore' }).status === 0
+  return spawnSync(path, ['--input-type=module', '--eval', 'await (await import("./dist/plugins/http/engine/uws.js")).loadUws()'], { stdio: 'ignore' }).status === 0
 }
 
 /** What the benchmarks compare with and the product does not need. Without it, those comparisons are left out. */

@@ -20,7 +20,7 @@ for (const folder of ['skills', 'test/fixtures']) {
 }
 
 compileC('executor-native/helper', 'commands run through the one in Node')
-compileC('mcp/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', { flags: ['-pthread'] })
+compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', { flags: ['-pthread'] })
 compileC('storage-lmdb/close-on-exec', "programs that tools start are passed the history's descriptor", { addon: true })
 await copyThirdParty()
 await import('./schemas.mjs')
@@ -39,7 +39,7 @@ const shared = {
 // of small ones take it longer than all else it does. Nothing is shared with the main thread that could be there twice.
 await build({
   ...shared,
-  entryPoints: ['dist/plugins/skills-directory/worker.js', 'dist/plugins/executor-worker/worker.js', 'dist/plugins/search-hnsw/thread.js'],
+  entryPoints: ['dist/plugins/skills-directory/reader/worker.js', 'dist/plugins/executor-worker/thread/worker.js', 'dist/plugins/search-hnsw/meaning/thread.js'],
   outdir: 'dist/plugins',
   outbase: 'dist/plugins',
   banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import {
   configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger, type Slot
 } from '../../kernel/index.ts'
-import type { Terminal } from './terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 type Load = () => Promise<{ default: AnyPlugin }>
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { BuiltinPlugins } from './boot.ts'
-import type { Terminal } from './terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 /** What every command is given. */
 export interface CommandContext {

@@ -4,9 +4,9 @@ import { Command, type Option } from 'commander'
 import { fromHome, getSkill, isFinal, listExecutions, listSkills, silentLogger, type Gateway, type Skill } from '../../kernel/index.ts'
 import { boot, configure, looking, quick, type Needs } from './boot.ts'
 import type { CommandContext, CommandRow } from './command.ts'
-import { duration, localTime } from './layout.ts'
-import { addSettingOptions } from './options.ts'
-import { equalsOf, splitTarget } from './target.ts'
+import { duration, localTime } from './terminal/layout.ts'
+import { addSettingOptions } from './options/options.ts'
+import { equalsOf, splitTarget } from './options/target.ts'
 
 /** What a word may become, and what that is. One that ends in `=` or `/` goes on. */
 export interface Candidate { word: string, about?: string }

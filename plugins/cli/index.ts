@@ -3,9 +3,9 @@ import { messageOf, readVersion, SkilletError } from '../../kernel/index.ts'
 import { UsageError, type BuiltinPlugins } from './boot.ts'
 import type { CommandContext } from './command.ts'
 import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_UNREAD, EXIT_USAGE } from './exit-codes.ts'
-import { steady } from './layout.ts'
+import { steady } from './terminal/layout.ts'
 import { commands } from './table.ts'
-import { processTerminal, type Terminal } from './terminal.ts'
+import { processTerminal, type Terminal } from './terminal/terminal.ts'
 
 export type { BuiltinPlugins } from './boot.ts'
 

@@ -1,7 +1,7 @@
 import { Command, type Argument, type Option } from 'commander'
-import { addSettingOptions } from './options.ts'
+import { addSettingOptions } from './options/options.ts'
 import { commands } from './table.ts'
-import { processTerminal } from './terminal.ts'
+import { processTerminal } from './terminal/terminal.ts'
 
 /** The commands as Markdown, from their definitions: the reference in docs/command-line.md. */
 export async function reference (): Promise<string> {

@@ -1,5 +1,5 @@
 import type { ExecutionStatus } from '../../kernel/index.ts'
-import type { Colors } from './terminal.ts'
+import type { Colors } from './terminal/terminal.ts'
 
 /** How each status looks. */
 const styles = {

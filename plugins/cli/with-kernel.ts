@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import type { Config, Kernel, Logger } from '../../kernel/index.ts'
 import { boot, configure, type Needs } from './boot.ts'
 import type { CommandContext } from './command.ts'
-import { steady } from './layout.ts'
-import { createTextLogger } from './log.ts'
-import { addSettingOptions } from './options.ts'
+import { steady } from './terminal/layout.ts'
+import { createTextLogger } from './terminal/log.ts'
+import { addSettingOptions } from './options/options.ts'
 
 /** What a command does with a kernel. */
 export interface KernelCommand<Options> {

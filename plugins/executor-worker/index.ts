@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { definePlugin, SkilletError, threadsOf, type Executor } from '../../kernel/index.ts'
-import { stopping } from './limits.ts'
-import type { Pool } from './pool.ts'
+import { stopping } from './shared/limits.ts'
+import type { Pool } from './main/pool.ts'
 
 /** Between asking a tool to end and ending its thread. */
 const grace_ms = 300
@@ -32,7 +32,7 @@ export default definePlugin({
     }
     let pool: Pool | undefined
     let loading: Promise<Pool> | undefined
-    const load = (): Promise<Pool> => loading ??= import('./pool.ts').then(({ Pool }) => pool = new Pool(limits, log))
+    const load = (): Promise<Pool> => loading ??= import('./main/pool.ts').then(({ Pool }) => pool = new Pool(limits, log))
     let closed = false
     scope.defer(async () => {
       closed = true

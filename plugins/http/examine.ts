@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { messageOf, type Config, type Finding } from '../../kernel/index.ts'
-import { isWildcard, urlHost } from './hosts.ts'
-import { loadUws } from './uws.ts'
+import { isWildcard, urlHost } from './access/hosts.ts'
+import { loadUws } from './engine/uws.ts'
 
 /** How long whoever has the port may take to say who it is, in milliseconds. */
 const ask_ms = 2_000

@@ -1,6 +1,6 @@
 import { definePlugin } from '../../kernel/index.ts'
-import { checkAddresses } from './addresses.ts'
-import type { McpOverHttp } from './http.ts'
+import { checkAddresses } from './server/addresses.ts'
+import type { McpOverHttp } from './transports/http.ts'
 
 /** MCP on the HTTP server: `/mcp` for all revisions, and `/sse` with `/messages` for the oldest. Loaded when it is first asked for. */
 export default definePlugin({
@@ -11,7 +11,7 @@ export default definePlugin({
     let loaded: McpOverHttp | undefined
     let loading: Promise<McpOverHttp> | undefined
     const load = async (): Promise<McpOverHttp> => {
-      const { McpOverHttp } = await import('./http.ts')
+      const { McpOverHttp } = await import('./transports/http.ts')
       loaded = new McpOverHttp(gateway, config, log)
       return loaded
     }

@@ -1,8 +1,8 @@
 import type { Finding } from '../../kernel/index.ts'
-import { loadGraphs } from './graph.ts'
-import { Model } from './model.ts'
-import type { ThreadData } from './protocol.ts'
-import { reasonOf } from './runtime.ts'
+import { loadGraphs } from './meaning/graph.ts'
+import { Model } from './meaning/model.ts'
+import type { ThreadData } from './meaning/protocol.ts'
+import { reasonOf } from './meaning/runtime.ts'
 
 const about = 'search'
 

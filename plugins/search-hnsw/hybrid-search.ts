@@ -1,12 +1,11 @@
-import type { Search, SearchAnswer, SearchOptions, SearchState, SkillDefinition } from '../../kernel/index.ts'
-import { Best } from './best.ts'
-import type { Embedder, Question } from './embedder.ts'
-import { LexicalIndex, type Match } from './lexical-index.ts'
-import { pauses } from './pauses.ts'
-import { essenceOf } from './query.ts'
+import { pauses, type Search, type SearchAnswer, type SearchOptions, type SearchState, type SkillDefinition } from '../../kernel/index.ts'
+import { Best } from './words/best.ts'
+import type { Embedder, Question } from './meaning/embedder.ts'
+import { LexicalIndex, type Match } from './words/lexical-index.ts'
+import { essenceOf } from './meaning/query.ts'
 import { rank, type Ranking } from './ranking.ts'
-import { Recent } from './recent.ts'
-import { inWords } from './words.ts'
+import { Recent } from './meaning/recent.ts'
+import { inWords } from './words/words.ts'
 
 /** Of each half, how many of its best tools are candidates, at least. */
 const candidatesMin = 64

@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { definePlugin, fromHome, type Config, type Search } from '../../kernel/index.ts'
-import { Embedder } from './embedder.ts'
+import { Embedder } from './meaning/embedder.ts'
 import { examine } from './examine.ts'
 import { HybridSearch } from './hybrid-search.ts'
-import type { ThreadData } from './protocol.ts'
+import type { ThreadData } from './meaning/protocol.ts'
 
 /** all-MiniLM-L6-v2; it stands in the source only, beside this file's. */
 const bundled = fileURLToPath(new URL('../../../plugins/search-hnsw/model', import.meta.url))

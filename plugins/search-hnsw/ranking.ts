@@ -1,5 +1,5 @@
-import type { LexicalIndex, Match } from './lexical-index.ts'
-import type { Found } from './protocol.ts'
+import type { LexicalIndex, Match } from './words/lexical-index.ts'
+import type { Found } from './meaning/protocol.ts'
 
 /**
  * What puts tools in order: how far a query's cosine and its BM25 score stand above those of all tools, in deviations,

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isServersOwn, messageOf, type Finding, type ScriptNeeds, type SkillDefinition } from '../../kernel/index.ts'
-import { mapAtMost } from './at-most.ts'
+import { mapAtMost } from './shared/at-most.ts'
 
 /** How long an interpreter may take to say which modules it finds, in milliseconds, and how many are asked at once. */
 const ask_ms = 4_000

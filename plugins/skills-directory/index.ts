@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { definePlugin, schemas, type SkillSource } from '../../kernel/index.ts'
-import { Describing } from './describing.ts'
+import { Describing } from './descriptions/skill-descriptions.ts'
 import { examine } from './examine.ts'
-import { Follow } from './follow.ts'
-import { Interpreters } from './interpreters.ts'
-import { Library } from './library.ts'
-import { placesOf } from './places.ts'
+import { Follow } from './library/follow.ts'
+import { Interpreters } from './descriptions/interpreters.ts'
+import { Library } from './library/library.ts'
+import { placesOf } from './listing/places.ts'
 
 /**
  * Skills from directories of skill folders: the bundled ones, those under the user's configuration directory, and the

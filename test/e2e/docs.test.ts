@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { parse } from 'smol-toml'
 import t from 'tap'
 import { loadConfig } from '../../kernel/index.ts'
-import { settingsTable } from '../../plugins/cli/config-text.ts'
+import { settingsTable } from '../../plugins/cli/files/config-text.ts'
 import { addToPath, makeHome } from '../support/program.ts'
 
 const run = promisify(execFile)

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
 import { messageOf, type JsonObject } from '../../kernel/index.ts'
 import { expandCommand } from '../../plugins/toolkit/command.ts'
-import { readNode } from '../../plugins/skills-directory/node-script.ts'
-import { importsOf, readPython } from '../../plugins/skills-directory/python-script.ts'
-import { callOf, type ScriptArgument } from '../../plugins/skills-directory/script-arguments.ts'
-import type { ScriptReading } from '../../plugins/skills-directory/script-reading.ts'
-import { mentionOf } from '../../plugins/skills-directory/script-mentions.ts'
-import { readShell } from '../../plugins/skills-directory/shell-script.ts'
+import { readNode } from '../../plugins/skills-directory/agent-skills/node-script.ts'
+import { importsOf, readPython } from '../../plugins/skills-directory/agent-skills/python-script.ts'
+import { callOf, type ScriptArgument } from '../../plugins/skills-directory/agent-skills/script-arguments.ts'
+import type { ScriptReading } from '../../plugins/skills-directory/agent-skills/script-reading.ts'
+import { mentionOf } from '../../plugins/skills-directory/agent-skills/script-mentions.ts'
+import { readShell } from '../../plugins/skills-directory/agent-skills/shell-script.ts'
 
 /** The command line that these parameters make. */
 function commandLine (t: Test, reading: ScriptReading, parameters: JsonObject): string[] {

@@ -2,7 +2,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { getEntry, setEntry } from '../../plugins/cli/jsonc.ts'
+import { getEntry, setEntry } from '../../plugins/cli/files/jsonc.ts'
 import { makeHome, skillet } from '../support/program.ts'
 
 const entry = { command: 'node', args: ['main.js', 'mcp'] }

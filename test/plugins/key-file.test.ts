@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'smol-toml'
 import { changeFile, hashKey, parseKeys } from '../../kernel/index.ts'
-import { addKey, removeKey } from '../../plugins/cli/key-file.ts'
+import { addKey, removeKey } from '../../plugins/cli/files/key-file.ts'
 
 const settings = { hash: hashKey('x'), scopes: ['read' as const], skills: ['git:log', 'data-*'], rate_limit_per_minute: 5, created_at: '2026-01-02T03:04:05.678Z' }
 const folder = (): string => mkdtempSync(join(tmpdir(), 'skillet-keys-'))

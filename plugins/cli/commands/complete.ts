@@ -1,6 +1,6 @@
 import { complete } from '../complete.ts'
 import type { DefineCommand } from '../command.ts'
-import { plain } from '../layout.ts'
+import { plain } from '../terminal/layout.ts'
 
 /** `skillet __complete -- WORDS…`: what the last word may become, a line each, with a tab and what that is. The scripts of `skillet completions` ask it. */
 const define: DefineCommand = (command, context) => {

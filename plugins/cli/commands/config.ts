@@ -5,11 +5,11 @@ import type { Command } from 'commander'
 import { configHome, explainConfig, hasCode, SkilletError, type ExplainedConfig } from '../../../kernel/index.ts'
 import { UsageError, type BuiltinPlugins, type Given } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { faultsOf, placesOf } from '../config-faults.ts'
-import { configText } from '../config-text.ts'
-import { align } from '../layout.ts'
-import { addSettingOptions } from '../options.ts'
-import type { Terminal } from '../terminal.ts'
+import { faultsOf, placesOf } from '../files/config-faults.ts'
+import { configText } from '../files/config-text.ts'
+import { align } from '../terminal/layout.ts'
+import { addSettingOptions } from '../options/options.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 interface Options { json?: boolean, config?: string }
 

@@ -2,9 +2,9 @@ import { realpathSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { changeFile, messageOf } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
-import { clients, fileOf, type Client } from '../clients.ts'
+import { clients, fileOf, type Client } from '../files/clients.ts'
 import type { DefineCommand } from '../command.ts'
-import { getEntry, setEntry } from '../jsonc.ts'
+import { getEntry, setEntry } from '../files/jsonc.ts'
 
 /** The name of the server in all clients. */
 const name = 'skillet'

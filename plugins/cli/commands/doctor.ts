@@ -8,9 +8,9 @@ import {
 import { boot, configure, recording, type Given, type Needs } from '../boot.ts'
 import type { CommandContext, DefineCommand } from '../command.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
-import { align, plain } from '../layout.ts'
-import { addSettingOptions } from '../options.ts'
-import type { Terminal } from '../terminal.ts'
+import { align, plain } from '../terminal/layout.ts'
+import { addSettingOptions } from '../options/options.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 const whole: Needs = { ...recording, search: true }
 

@@ -1,9 +1,9 @@
 import { getSkill, type ParameterDescriptor, type Skill, type Tool } from '../../../kernel/index.ts'
 import { quick } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { align, duration, paragraph, type Cell } from '../layout.ts'
-import { findTool, splitTarget, usage } from '../target.ts'
-import type { Terminal } from '../terminal.ts'
+import { align, duration, paragraph, type Cell } from '../terminal/layout.ts'
+import { findTool, splitTarget, usage } from '../options/target.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
 /** `skillet info SKILL`, `skillet info SKILL:TOOL`: everything that is known of a skill or a tool. */

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { configHome, hasCode, SKILL_NAME } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { skillFiles, type Kind } from '../skill-files.ts'
-import type { Terminal } from '../terminal.ts'
+import { skillFiles, type Kind } from '../files/skill-files.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 interface Options { native?: boolean, directory?: string, json?: boolean }
 

@@ -4,8 +4,8 @@ import {
 } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { addKey, removeKey } from '../key-file.ts'
-import type { Terminal } from '../terminal.ts'
+import { addKey, removeKey } from '../files/key-file.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 interface Common { config?: string, json?: boolean }
 interface Create extends Common { scope?: AccessScope[], skill?: string[], rateLimitPerMinute?: number, rateLimitPerHour?: number }

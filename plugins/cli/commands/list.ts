@@ -1,10 +1,10 @@
 import { listSkills, type QuarantinedSkill, type Skill } from '../../../kernel/index.ts'
 import { quick } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { addInputOptions } from '../input-options.ts'
-import { align, paragraph } from '../layout.ts'
-import { brokenTools, usage } from '../target.ts'
-import type { Terminal } from '../terminal.ts'
+import { addInputOptions } from '../options/input-options.ts'
+import { align, paragraph } from '../terminal/layout.ts'
+import { brokenTools, usage } from '../options/target.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
 /** `skillet list`: the skills and their tools. */

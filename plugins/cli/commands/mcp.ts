@@ -1,7 +1,7 @@
 import { silentLogger } from '../../../kernel/index.ts'
 import { speaking } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { createTextLogger } from '../log.ts'
+import { createTextLogger } from '../terminal/log.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
 /** `skillet mcp`: serves until the client leaves, or a signal comes. */

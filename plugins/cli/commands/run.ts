@@ -1,10 +1,10 @@
 import { coerceText, decodeJson, execute, getExecution, getSkill, isObject, messageOf, parameterLines, SkilletError, type Call, type Gateway, type JsonObject, type Tool } from '../../../kernel/index.ts'
-import { Activity } from '../activity.ts'
+import { Activity } from '../terminal/activity.ts'
 import { recording } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { steady } from '../layout.ts'
-import { equalsOf, findTool, splitTarget, usage } from '../target.ts'
-import type { Terminal } from '../terminal.ts'
+import { steady } from '../terminal/layout.ts'
+import { equalsOf, findTool, splitTarget, usage } from '../options/target.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
 const define: DefineCommand = (command, context) => {

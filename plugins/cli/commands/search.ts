@@ -1,10 +1,10 @@
 import { health, searchSkills, type Gateway } from '../../../kernel/index.ts'
-import { Activity } from '../activity.ts'
+import { Activity } from '../terminal/activity.ts'
 import { searching } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { addInputOptions } from '../input-options.ts'
-import { align } from '../layout.ts'
-import type { Terminal } from '../terminal.ts'
+import { addInputOptions } from '../options/input-options.ts'
+import { align } from '../terminal/layout.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
 /** How often it is asked how far the search is. */

@@ -2,9 +2,9 @@ import { pino } from 'pino'
 import type { Config, Kernel, Logger, LogLevel } from '../../../kernel/index.ts'
 import { serving } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { localTime } from '../layout.ts'
-import { createTextLogger } from '../log.ts'
-import type { Terminal } from '../terminal.ts'
+import { localTime } from '../terminal/layout.ts'
+import { createTextLogger } from '../terminal/log.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
 const define: DefineCommand = (command, context) => {

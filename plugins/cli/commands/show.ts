@@ -1,9 +1,9 @@
 import { getExecution, listExecutions, SkilletError, type Execution } from '../../../kernel/index.ts'
 import { looking } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { align, duration, localTime, paragraph, steady } from '../layout.ts'
+import { align, duration, localTime, paragraph, steady } from '../terminal/layout.ts'
 import { statusStyle } from '../status.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
 /** `skillet show [ID]`: the record of an execution; without an id, of the newest. */

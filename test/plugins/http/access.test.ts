@@ -1,6 +1,6 @@
 import t from 'tap'
-import { isLoopback, OwnHosts } from '../../../plugins/http/hosts.ts'
-import { Origins } from '../../../plugins/http/origins.ts'
+import { isLoopback, OwnHosts } from '../../../plugins/http/access/hosts.ts'
+import { Origins } from '../../../plugins/http/access/origins.ts'
 import { eachEngine, openServer, requestOf } from './support.ts'
 
 const search = { query: 'words' }

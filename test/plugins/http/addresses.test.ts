@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { Addresses } from '../../../plugins/http/addresses.ts'
+import { Addresses } from '../../../plugins/http/access/addresses.ts'
 
 const header = (...values: string[]): string[] => values.flatMap(value => ['x-forwarded-for', value])
 

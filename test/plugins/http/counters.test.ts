@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import t from 'tap'
-import { Counters, type Policy } from '../../../plugins/http/counters.ts'
+import { Counters, type Policy } from '../../../plugins/http/access/counters.ts'
 import { until } from '../../support/until.ts'
 
 const policies: readonly Policy[] = [{ name: 'minute', quota: 3, window_s: 60 }, { name: 'hour', quota: 5, window_s: 300 }]

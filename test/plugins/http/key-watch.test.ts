@@ -3,7 +3,7 @@ import { statSync, writeFileSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { hashKey, silentLogger, type KeySettings } from '../../../kernel/index.ts'
-import { watchKeys } from '../../../plugins/http/key-watch.ts'
+import { watchKeys } from '../../../plugins/http/access/key-watch.ts'
 import { until } from '../../support/until.ts'
 
 t.test('a file that is written in place takes no key away while it is empty', async t => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { completeConfig, hashKey } from '../../../kernel/index.ts'
-import { RequestGuard } from '../../../plugins/http/request-guard.ts'
-import { Keys } from '../../../plugins/http/keys.ts'
+import { RequestGuard } from '../../../plugins/http/access/request-guard.ts'
+import { Keys } from '../../../plugins/http/access/keys.ts'
 import { eachEngine } from './support.ts'
 import type { Answer } from './wire.ts'
 

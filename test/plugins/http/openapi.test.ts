@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import t, { type Test } from 'tap'
 import { ERRORS, type JsonObject } from '../../../kernel/index.ts'
-import { STATUS } from '../../../plugins/http/status.ts'
+import { STATUS } from '../../../plugins/http/engine/status.ts'
 import { openServer } from './support.ts'
 
 interface Media { schema: JsonObject, example?: unknown, examples?: Record<string, { value: unknown }> }

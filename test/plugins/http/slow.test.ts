@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { Bodies, type BodyCut } from '../../../plugins/http/bodies.ts'
+import { Bodies, type BodyCut } from '../../../plugins/http/engine/bodies.ts'
 import { until } from '../../support/until.ts'
 import { eachEngine, requestOf } from './support.ts'
 

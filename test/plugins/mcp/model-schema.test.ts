@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { JsonObject } from '../../../kernel/index.ts'
-import { modelSchema } from '../../../plugins/mcp/model-schema.ts'
+import { modelSchema } from '../../../plugins/mcp/server/model-schema.ts'
 
 const shown = (property: JsonObject): unknown => (modelSchema({ type: 'object', properties: { it: property }, required: ['it'] })['properties'] as JsonObject)['it']
 

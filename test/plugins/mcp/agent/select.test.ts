@@ -5,7 +5,7 @@ import { completeConfig, silentLogger, type JsonObject } from '../../../../kerne
 import { callableFor } from '../../../../plugins/mcp/agent/agent-tool.ts'
 import { Selections } from '../../../../plugins/mcp/agent/select.ts'
 import type { Selecting, Selection } from '../../../../plugins/mcp/agent/selection.ts'
-import { Host } from '../../../../plugins/mcp/host.ts'
+import { Host } from '../../../../plugins/mcp/server/host.ts'
 import { below, runs } from '../../../support/processes.ts'
 import { startKernel } from '../../../support/kernel.ts'
 import { until } from '../../../support/until.ts'

@@ -1,0 +1,75 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { didYouMean, fromHome, isAbsent, loadPlugins, messageOf, pluginOptions, type AnyPlugin, type ExplainedConfig, type Origin } from '../../../kernel/index.ts'
+import { everyPlugin, type BuiltinPlugins } from '../boot.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+/** Where a setting's value comes from: `/home/me/skillet.toml`, `--data-dir and SKILLET_DATA_DIR`. */
+export function placesOf ({ file, env_file }: ExplainedConfig, { setting, origins }: ExplainedConfig['settings'][number]): string {
+  const places: Record<Origin, string> = { flag: setting.flag, variable: setting.variable, '.env': env_file, file: file ?? 'file', default: 'default' }
+  return origins.map(origin => places[origin]).join(' and ')
+}
+
+/**
+ * What is wrong with a configuration of the right shape, a line each with its place: options that plugins don't take, and folders
+ * that can't be used. Loads the plugins that it names.
+ */
+export async function faultsOf (explained: ExplainedConfig, builtin: BuiltinPlugins, { cwd }: Terminal): Promise<string[]> {
+  return [...await folderFaults(explained), ...await pluginFaults(explained, builtin, cwd)]
+}
+
+async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
+  const found: string[] = []
+  for (const one of explained.settings) {
+    const name = one.setting.path.join('.')
+    const { value } = one
+    const folders = (Array.isArray(value) ? value : [value]).filter(item => typeof item === 'string')
+    for (const folder of folders) {
+      const wrong = name === 'skills.directories' || name === 'skills.trusted' ? await folderFault(folder, constants.R_OK | constants.X_OK)
+        : name === 'data_dir' && folder !== '' ? await folderFault(folder, constants.R_OK | constants.W_OK | constants.X_OK, { made: true })
+        : name === 'search.model' && /^(\/|~\/|\.)/.test(folder) ? await folderFault(folder, constants.R_OK | constants.X_OK)
+        : undefined
+      if (wrong !== undefined) found.push(`${placesOf(explained, one)}: ${name}: ${wrong}`)
+    }
+  }
+  return found
+}
+
+/** @param made whether it is made where it is not there */
+async function folderFault (given: string, mode: number, { made = false } = {}): Promise<string | undefined> {
+  const folder = fromHome(given)
+  try {
+    if (!(await stat(folder)).isDirectory()) return `${given} is not a directory`
+    await access(folder, mode)
+    return undefined
+  } catch (error) {
+    if (!isAbsent(error)) return `${given} can't be used: ${messageOf(error)}`
+    return made ? undefined : `${given} is not there`
+  }
+}
+
+async function pluginFaults (explained: ExplainedConfig, builtin: BuiltinPlugins, cwd: string): Promise<string[]> {
+  const { config, file = '' } = explained
+  if (config.plugins.length === 0 && Object.keys(config.plugin).length === 0) return []
+  const found: string[] = []
+  const plugins: AnyPlugin[] = await everyPlugin(builtin)
+  const named = explained.settings.find(({ setting }) => setting.path.join('.') === 'plugins')
+  for (const specifier of config.plugins) {
+    try {
+      plugins.push(...await loadPlugins([specifier], cwd))
+    } catch (error) {
+      found.push(`${named === undefined ? file : placesOf(explained, named)}: ${messageOf(error).split('\n')[0]}`)
+    }
+  }
+  const complete = found.length === 0
+  for (const [name, options] of Object.entries(config.plugin)) {
+    const plugin = plugins.find(plugin => plugin.name === name)
+    try {
+      if (plugin !== undefined) pluginOptions(plugin, options)
+      else if (complete) found.push(`${file}: plugin.${name}: there is no plugin of this name${didYouMean(name, plugins.map(({ name }) => name))}`)
+    } catch (error) {
+      found.push(`${file}: ${messageOf(error)}`)
+    }
+  }
+  return found
+}

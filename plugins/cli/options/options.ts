@@ -1,0 +1,61 @@
+import { Option, type Command } from 'commander'
+import { coerceText, settings, type Setting } from '../../../kernel/index.ts'
+
+/** Settings with a flag that is shorter than the derived one; these are what `--help` shows. */
+const short: Readonly<Record<string, string>> = {
+  'data_dir': '--data-dir <dir>',
+  'log_level': '--log-level <level>',
+  'skills.directories': '--skills <dir>',
+  'skills.trusted': '--trust <dir>',
+  'skills.bundled': '--no-bundled-skills'
+}
+
+/** The same, for the server alone. */
+const shortForServe: Readonly<Record<string, string>> = {
+  'server.host': '--host <address>',
+  'server.port': '--port <number>',
+  'server.auth_required': '--auth-required',
+  'server.allow_insecure': '--allow-insecure'
+}
+
+/** Adds `--config` and a flag for every setting, and collects what was given. @returns reads it, by setting path */
+export function addSettingOptions (command: Command, { serve = false }: { serve?: boolean } = {}): () => { file?: string, flags: Record<string, unknown> } {
+  const flags: Record<string, unknown> = {}
+  let file: string | undefined
+  const add = (option: Option, take: (value: unknown) => void): void => {
+    command.addOption(option)
+    command.on(`option:${option.name()}`, take)
+  }
+  add(new Option('--config <file>', 'configuration file'), value => { file = String(value) })
+  const shown = { ...short, ...(serve ? shortForServe : {}) }
+  for (const setting of settings) {
+    const key = setting.path.join('.')
+    const take = (value: unknown): void => { flags[key] = valueOf(setting, value, flags[key]) }
+    const brief = shown[key]
+    if (brief !== undefined) add(new Option(brief, descriptionOf(setting, brief)), value => { take(brief.startsWith('--no-') ? 'false' : value) })
+    if (brief?.split(' ')[0] !== setting.flag) add(new Option(`${setting.flag}${placeholder(setting)}`, descriptionOf(setting, setting.flag)).hideHelp(), take)
+  }
+  command.addHelpText('after', '\nEvery setting of skillet.toml has a flag, such as --storage-durability, and a variable, such as SKILLET_STORAGE_DURABILITY.')
+  return () => ({ flags, ...(file !== undefined && { file }) })
+}
+
+function placeholder ({ schema }: Setting): string {
+  switch (schema.type) {
+    case 'array': return ' <value>'
+    case 'boolean': return ' [value]'
+    default: return ' <value>'
+  }
+}
+
+/** A flag's text as the setting's type; a list grows by each occurrence, a boolean without a value is true. */
+function valueOf ({ schema }: Setting, value: unknown, before: unknown): unknown {
+  if (schema.type === 'array') return [...(Array.isArray(before) ? before : []), value]
+  if (value === null || value === undefined) return true
+  return coerceText(schema, String(value))
+}
+
+function descriptionOf ({ schema }: Setting, flag: string): string {
+  const text = String(schema.description ?? '')
+  const lead = flag.startsWith('--no-') ? 'do not ' : ''
+  return lead + text.charAt(0).toLowerCase() + text.slice(1)
+}

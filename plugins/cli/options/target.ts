@@ -1,0 +1,35 @@
+import { didYouMean, health, SkilletError, type Call, type Gateway, type QuarantinedSkill, type Skill, type Tool } from '../../../kernel/index.ts'
+import { plain } from '../terminal/layout.ts'
+
+/** A tool's parameter as it is typed, required ones first in the order of the manifest. */
+export function usage ({ parameters }: Tool): string {
+  return parameters.filter(({ required }) => required).map(({ name }) => `${plain(name)}=…`).join(' ')
+}
+
+/** Takes `git:log` apart; `git` names no tool. */
+export function splitTarget (target: string): { skill_name: string, tool_name: string | undefined } {
+  const colon = target.indexOf(':')
+  if (colon === -1) return { skill_name: target, tool_name: undefined }
+  return { skill_name: target.slice(0, colon), tool_name: target.slice(colon + 1) }
+}
+
+/** A tool of a skill. @throws SkilletError TOOL_NOT_FOUND, naming the nearest one, or what is wrong with it */
+export async function findTool (gateway: Gateway, { name, tools }: Skill, tool_name: string, call: Call): Promise<Tool> {
+  const tool = tools.find(tool => tool.name === tool_name)
+  if (tool !== undefined) return tool
+  const broken = (await brokenTools(gateway, call)).find(found => found.name === name && found.tool === tool_name)
+  const why = broken === undefined ? didYouMean(tool_name, tools.map(({ name }) => name)) : `: it could not be loaded: ${broken.error}`
+  throw new SkilletError('TOOL_NOT_FOUND', `The skill "${name}" has no tool "${tool_name}"${why}`, { skill: name, tool: tool_name })
+}
+
+/** The tools that could not be loaded, of skills that serve. */
+export async function brokenTools (gateway: Gateway, call: Call): Promise<QuarantinedSkill[]> {
+  return (await gateway.invoke(health, {}, call)).quarantined.filter(({ tool, serving }) => tool !== undefined && serving !== true)
+}
+
+/** Where the name of `name=value` ends: of names that hold a `=` the longest that fits counts. -1 where there is none. */
+export function equalsOf (pair: string, names: Iterable<string>): number {
+  let longest = pair.indexOf('=')
+  for (const name of names) if (name.length > longest && pair.startsWith(`${name}=`)) longest = name.length
+  return longest
+}

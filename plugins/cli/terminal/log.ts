@@ -1,0 +1,35 @@
+import type { LogLevel, Logger } from '../../../kernel/index.ts'
+
+const severities = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[]
+const labels: Readonly<Record<LogLevel, string>> = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' }
+
+/** How a text logger writes. */
+export interface TextLogOptions {
+  /** The least severe lines that are written. Default: warnings. */
+  level?: LogLevel | 'silent'
+  /** Colours the label of a line. */
+  style?: (level: LogLevel, label: string) => string
+  /** What each line begins with, such as the time. */
+  prefix?: () => string
+}
+
+/** For a person who watches standard error: plain lines with what happened and, in brackets, the details. */
+export function createTextLogger (write: (line: string) => void, { level: least = 'warn', style = (_, label) => label, prefix = () => '' }: TextLogOptions = {}): Logger {
+  const from = least === 'silent' ? severities.length : severities.indexOf(least)
+  const method = (level: LogLevel) => (fields: Record<string, unknown>, message: string): void => {
+    if (severities.indexOf(level) < from) return
+    // What the message says already is not said again.
+    const details = Object.entries(fields).filter(([, value]) => value !== undefined && !(typeof value === 'string' && message.includes(value)))
+    write(`${prefix()}${style(level, labels[level])}: ${message}${details.length === 0 ? '' : ` (${details.map(([key, value]) => `${key}: ${textOf(value)}`).join(', ')})`}`)
+  }
+  const logger: Logger = { debug: method('debug'), info: method('info'), warn: method('warn'), error: method('error'), child: () => logger }
+  return logger
+}
+
+/** A detail in words: lists with commas, no JSON. */
+function textOf (value: unknown): string {
+  if (value instanceof Error) return value.message
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(textOf).join(', ')
+  if (typeof value === 'object' && value !== null) return Object.entries(value).map(([key, inner]) => `${key} ${textOf(inner)}`).join(', ')
+  return String(value)
+}

@@ -1,0 +1,139 @@
+import { SkilletError, type Access, type Config } from '../../../kernel/index.ts'
+import { Addresses } from './addresses.ts'
+import { Counters, type Policy, type Verdict } from './counters.ts'
+import type { KeyHolder, Keys, NoKey } from './keys.ts'
+import type { Exchange, HeaderBlock } from '../engine/server.ts'
+
+/** What is found of a request before anything of it is looked up or read. */
+export interface Admission {
+  /** The rights of its key; undefined without a valid one. */
+  readonly access: Access | undefined
+  /** Why it may not have what needs a key. */
+  readonly unauthorized: SkilletError | undefined
+  /** Why it may have nothing now. */
+  readonly refusal: SkilletError | undefined
+  /** RateLimit-Policy and RateLimit, for its reply. */
+  readonly rate: HeaderBlock | undefined
+}
+
+/** Counts what a request holds beyond itself. */
+export interface Meter { readonly caller: string, charge (): SkilletError | undefined }
+
+/** Probes, neither counted nor asked for a key; and whoever sends no key where none is needed and nothing is counted. */
+export const unchecked: Admission = { access: undefined, unauthorized: undefined, refusal: undefined, rate: undefined }
+
+/** Addresses remembered at once: some 20 MB. */
+const addressesMax = 65_536
+/** Keys remembered at once, those revoked not long ago included. */
+const keysMax = 20_000
+
+/** The limits of a caller; made once for each pair of numbers, and none where both are off. */
+interface Quota { readonly policies: readonly Policy[], readonly header: string }
+
+/** Says who a request is from, and counts it: by its key where that is valid, else by its address. */
+export class RequestGuard {
+  readonly #auth_required: boolean
+  readonly #keys: Keys
+  readonly #addresses: Addresses
+  readonly #byAddress: Counters
+  readonly #byKey: Counters
+  /** Wrong keys by address. Apart, so that who guesses is stopped early, and whoever shares his address and has a key is not. */
+  readonly #failures: Counters
+  readonly #usual: Quota
+  readonly #failing: Quota
+  readonly #quotas = new WeakMap<KeyHolder, Quota>()
+  readonly #limits: { rate_limit_per_minute: number, rate_limit_per_hour: number }
+
+  /** @throws Error naming a trusted proxy that is no address, or when keys are required and there are none */
+  constructor (server: Config['server'], keys: Keys, now?: () => number) {
+    const { auth_required, rate_limit_per_minute, rate_limit_per_hour, failed_auth_limit_per_minute, trusted_proxies } = server
+    if (auth_required && keys.size === 0) {
+      throw new Error('server.auth_required needs a key: make one with `skillet key create NAME`, or put one in the environment variable SERVICE_API_KEY')
+    }
+    this.#auth_required = auth_required
+    this.#keys = keys
+    this.#addresses = new Addresses(trusted_proxies)
+    const clock = now === undefined ? {} : { now }
+    this.#byAddress = new Counters({ callersMax: addressesMax, ...clock })
+    this.#byKey = new Counters({ callersMax: keysMax, ...clock })
+    this.#failures = new Counters({ callersMax: addressesMax, ...clock })
+    this.#limits = { rate_limit_per_minute, rate_limit_per_hour }
+    this.#usual = quotaOf(rate_limit_per_minute, rate_limit_per_hour)
+    this.#failing = quotaOf(failed_auth_limit_per_minute, 0)
+  }
+
+  admit (exchange: Pick<Exchange, 'headers' | 'remote_address'>): Admission {
+    const { headers } = exchange
+    const found = this.#keys.holderOf(headers)
+    const holder = typeof found === 'string' ? undefined : found
+    if (holder === undefined && !this.#auth_required && this.#usual.policies.length === 0) return unchecked
+    const quota = holder === undefined ? this.#usual : this.#quotaOf(holder)
+    // Asked for where it is needed alone: it costs the engine as much as all else that is done here.
+    const counts = quota.policies.length > 0 || (this.#auth_required && found === 'wrong')
+    const address = holder === undefined && counts ? this.#addresses.callerOf(exchange.remote_address, headers) : ''
+    const verdict = quota.policies.length === 0
+      ? undefined
+      : holder === undefined ? this.#byAddress.take(address, quota.policies) : this.#byKey.take(holder.access.key, quota.policies)
+    let refusal = verdict?.refusedBy === undefined ? undefined : refused(verdict, 'Too many requests')
+    if (this.#auth_required && found === 'wrong' && this.#failing.policies.length > 0) {
+      const failures = this.#failures.take(address, this.#failing.policies)
+      if (failures.refusedBy !== undefined) refusal ??= refused(failures, 'Too many requests with wrong API keys')
+    }
+    return {
+      access: holder?.access,
+      unauthorized: this.#auth_required && typeof found === 'string' ? unauthorized(found) : undefined,
+      refusal,
+      rate: verdict === undefined ? undefined : ['RateLimit-Policy', quota.header, 'RateLimit', leftHeader(verdict)]
+    }
+  }
+
+  /** Who sends a request that was let in, and a way to count further calls that it holds. */
+  meter (exchange: Pick<Exchange, 'headers' | 'remote_address'>): Meter {
+    const found = this.#keys.holderOf(exchange.headers)
+    const holder = typeof found === 'string' ? undefined : found
+    const [counters, name, { policies }] = holder === undefined
+      ? [this.#byAddress, this.#addresses.callerOf(exchange.remote_address, exchange.headers), this.#usual] as const
+      : [this.#byKey, holder.access.key, this.#quotaOf(holder)] as const
+    return {
+      caller: `${holder === undefined ? 'address' : 'key'} ${name}`,
+      charge () {
+        if (policies.length === 0) return undefined
+        const verdict = counters.take(name, policies)
+        return verdict.refusedBy === undefined ? undefined : refused(verdict, 'Too many calls')
+      }
+    }
+  }
+
+  #quotaOf (holder: KeyHolder): Quota {
+    let quota = this.#quotas.get(holder)
+    if (quota === undefined) {
+      const { rate_limit_per_minute, rate_limit_per_hour } = { ...this.#limits, ...holder.limits }
+      this.#quotas.set(holder, quota = quotaOf(rate_limit_per_minute, rate_limit_per_hour))
+    }
+    return quota
+  }
+}
+
+function quotaOf (per_minute: number, per_hour: number): Quota {
+  const policies = [{ name: 'minute', quota: per_minute, window_s: 60 }, { name: 'hour', quota: per_hour, window_s: 3_600 }].filter(({ quota }) => quota > 0)
+  return { policies, header: policies.map(({ name, quota, window_s }) => `"${name}";q=${quota};w=${window_s}`).join(', ') }
+}
+
+/** As draft-ietf-httpapi-ratelimit-headers has it: what is left of each policy, and the seconds until it begins anew. */
+function leftHeader ({ left }: Verdict): string {
+  let text = ''
+  for (const { policy: { name }, remaining, reset_s } of left) text += `${text === '' ? '' : ', '}"${name}";r=${remaining};t=${reset_s}`
+  return text
+}
+
+/** To be tried again when every window that is full has ended. */
+function refused ({ left }: Verdict, what: string): SkilletError {
+  const full = left.filter(({ remaining }) => remaining === 0)
+  const retry_after_s = Math.max(...full.map(({ reset_s }) => reset_s))
+  const limits = full.map(({ policy: { name, quota } }) => `${quota} per ${name}`).join(' and ')
+  return new SkilletError('RATE_LIMITED', `${what}: the limit is ${limits}; try again in ${retry_after_s} s`, { limit: full.map(({ policy }) => policy.name), retry_after_s })
+}
+
+function unauthorized (found: NoKey): SkilletError {
+  return new SkilletError('UNAUTHORIZED', found === 'wrong' ? 'The API key is not valid' : 'An API key is required: send "Authorization: Bearer KEY" or "X-API-Key: KEY"')
+}

@@ -1,0 +1,247 @@
+import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../../kernel/index.ts'
+import { Bodies, BodyCut, tooLarge } from '../engine/bodies.ts'
+import { unchecked, type RequestGuard } from '../access/request-guard.ts'
+import { serveEndpoint } from './endpoints.ts'
+import { checkFraming, unframed, type Framing } from '../engine/framing.ts'
+import type { OwnHosts } from '../access/hosts.ts'
+import { checkMediaType, placementOf, readBody, readUrl } from './input.ts'
+import { corsHeaders, preflightHeaders, type Origins } from '../access/origins.ts'
+import { Replies } from './replies.ts'
+import type { RequestContext } from './request-context.ts'
+import { Router, type Match } from './router.ts'
+import { compileSerializer, type Serializer } from './serialize.ts'
+import { ClientGone, headerOf, type Close, type Exchange } from '../engine/server.ts'
+
+/** What answers at a path, by method. */
+export interface Target {
+  /** Whether it changes or runs something. */
+  readonly writes: boolean
+  /** Whom it answers: who has the key, everybody, or everybody even while the server stops. */
+  readonly access: 'key' | 'open' | 'probe'
+  /** Answers, now or later. What it throws, or rejects with, is answered for it. Begins to read the body before it returns, or not at all. */
+  run (context: RequestContext, values: readonly string[]): void | Promise<void>
+}
+
+export interface AppOptions {
+  config: Config
+  gateway: Gateway
+  hosts: OwnHosts
+  origins: Origins
+  guard: RequestGuard
+  log: Logger
+}
+
+/** From a request to its reply: rate limits, host, origin, route, method, key, media type, size, body, operation, in this order. */
+export class App {
+  readonly router = new Router<Target>()
+  readonly replies: Replies
+  readonly #dependencies: AppOptions
+  readonly #bodies: Bodies
+  readonly #debug: boolean
+  #quiescing = false
+
+  constructor (options: AppOptions) {
+    this.#dependencies = options
+    const { body_bytes_max, bodies_bytes_max, body_timeout_ms } = options.config.server
+    this.#bodies = new Bodies({ bytesMax: body_bytes_max, bytesHeldMax: Math.max(bodies_bytes_max, body_bytes_max), timeout_ms: body_timeout_ms })
+    this.#debug = options.config.log_level === 'debug'
+    this.replies = new Replies(options.gateway.version)
+    for (const operation of options.gateway.operations) this.#addOperation(operation)
+    this.#addProbes()
+  }
+
+  /** Serves another protocol beside the operations, behind the same checks. */
+  addEndpoint (endpoint: Endpoint): void {
+    for (const { method, path } of endpoint.routes) {
+      this.router.add(method, path, {
+        writes: true, // a GET may open a stream of what others' calls say: no page of a foreign origin has it
+        access: 'key',
+        run: context => {
+          const { exchange, framing } = context
+          if (exchange.method !== method) throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
+          this.#checkLength(framing)
+          const serve = (body: Uint8Array | undefined): void => {
+            serveEndpoint(endpoint, context, body, this.#dependencies.guard.meter(exchange), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(context, error) })
+          }
+          if (method === 'POST') this.#read(context, serve)
+          else serve(undefined)
+        }
+      })
+    }
+  }
+
+  /** Refuses new requests from now on; those let in are still answered. */
+  quiesce (): void {
+    this.#quiescing = true
+  }
+
+  /** Answers a request. Never throws. */
+  readonly handle = (exchange: Exchange): void => {
+    if (this.#debug) this.#dependencies.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
+    let context: RequestContext | undefined
+    try {
+      const framing = checkFraming(exchange)
+      const match = this.router.find(exchange.path)
+      const target = match?.route.targets.get(exchange.method)
+      const admission = (target ?? match?.route.targets.get('GET'))?.access === 'probe' ? unchecked : this.#dependencies.guard.admit(exchange)
+      context = { exchange, framing, cors: undefined, admission }
+      const host = this.#checkHost(exchange, framing)
+      const cors = this.#checkOrigin(context, host, target)
+      if (cors !== undefined) context = { exchange, framing, cors, admission }
+      if (admission.refusal !== undefined) throw admission.refusal
+      this.#dispatch(context, match, target)
+    } catch (error) {
+      context ??= { exchange, framing: unframed, cors: undefined, admission: unchecked }
+      this.#fail(context, error, this.#afterRefusal(context.framing))
+    }
+  }
+
+  #dispatch (context: RequestContext, match: Match<Target> | undefined, target: Target | undefined): void {
+    const { exchange, framing } = context
+    const { method, path } = exchange
+    if (framing.upgrade) throw new SkilletError('INVALID_PARAMETERS', 'There is no WebSocket here')
+    if (match === undefined) throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
+    const { route: { allow }, values } = match
+    if (method === 'OPTIONS') return this.#options(context, allow)
+    if (target === undefined) {
+      return this.replies.error(context, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#afterRefusal(framing))
+    }
+    if (this.#quiescing && target.access !== 'probe') throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new requests')
+    const { unauthorized } = context.admission
+    if (target.access === 'key' && unauthorized !== undefined) throw unauthorized
+    target.run(context, values)?.catch((error: unknown) => { this.#fail(context, error) })
+  }
+
+  /** @returns the Host header */
+  #checkHost ({ headers }: Exchange, { refusal }: Framing): string {
+    if (refusal !== undefined) throw refusal
+    const host = headerOf(headers, 'host') ?? ''
+    if (!this.#dependencies.hosts.has(host)) {
+      throw new SkilletError('FORBIDDEN', `"${host.slice(0, 256)}" is not a name of this server; add it to server.allowed_hosts if it is`)
+    }
+    return host
+  }
+
+  /** @returns what a page of an allowed origin needs; undefined where no page asks, or a foreign one reads */
+  #checkOrigin ({ exchange: { headers, method }, framing }: RequestContext, host: string, target: Target | undefined): string[] | undefined {
+    const origin = headerOf(headers, 'origin')
+    if (origin !== undefined && this.#dependencies.origins.allows(origin, host)) return corsHeaders(origin)
+    const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && target?.writes !== true
+    if (reads) return undefined
+    if (origin !== undefined) throw new SkilletError('FORBIDDEN', `Pages of the origin "${origin.slice(0, 256)}" may not do this; server.cors_origins names those that may`)
+    // Browsers send an Origin with every write; this is for one that left it out.
+    if (headerOf(headers, 'sec-fetch-site') === 'cross-site') throw new SkilletError('FORBIDDEN', 'Pages of other origins may not do this')
+    return undefined
+  }
+
+  #options (context: RequestContext, allow: string): void {
+    const preflight = context.cors !== undefined && headerOf(context.exchange.headers, 'access-control-request-method') !== undefined
+    this.replies.empty(context, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow, headerOf(context.exchange.headers, 'access-control-request-headers')) : [])], this.#afterRefusal(context.framing))
+  }
+
+  #addOperation (operation: Operation): void {
+    const placement = placementOf(operation)
+    const { method, path, body_fields } = placement
+    const serialize = compileSerializer(operation.output, this.#dependencies.gateway.version)
+    this.router.add(method, path, {
+      writes: operation.effect === 'write',
+      access: 'key',
+      // What can be refused before the body is read is refused while the engine still holds the body.
+      run: (context, values) => {
+        const { exchange, framing } = context
+        const sendsBody = method === 'POST' && (body_fields.length > 0 || framing.length !== 0)
+        if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
+        this.#checkLength(framing)
+        const url = readUrl(placement, values, exchange.query)
+        if (sendsBody) this.#read(context, bytes => { this.#operate(operation, serialize, context, readBody(placement, bytes, url)) })
+        else this.#operate(operation, serialize, context, url)
+      }
+    })
+  }
+
+  /** Not async: what has nothing to wait for is answered in the same turn, and all else costs one promise more than its handler. */
+  #operate (operation: Operation, serialize: Serializer, context: RequestContext, input: JsonObject): void {
+    const output = this.#dependencies.gateway.answer(operation, input, new HttpCall(context))
+    if (output instanceof Promise) output.then((later: object) => this.#reply(context, serialize, later), (error: unknown) => this.#fail(context, error))
+    else this.#reply(context, serialize, output)
+  }
+
+  /** Never throws: nobody would catch it. */
+  #reply (context: RequestContext, serialize: Serializer, output: object): void {
+    try {
+      this.replies.json(context, serialize(output), this.#afterReply(context.framing))
+    } catch (error) {
+      this.#fail(context, error)
+    }
+  }
+
+  /** Reads the body of a request, for what answers it then. What that throws is answered for it. */
+  #read (context: RequestContext, answer: (bytes: Uint8Array) => void): void {
+    const fail = (error: unknown): void => { this.#fail(context, error) }
+    context.exchange.body(this.#bodies, bytes => {
+      try {
+        answer(bytes)
+      } catch (error) {
+        fail(error)
+      }
+    }, fail)
+  }
+
+  #checkLength ({ length }: Framing): void {
+    const { bytesMax } = this.#bodies.limits
+    if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
+  }
+
+  #addProbes (): void {
+    const probe = (path: string, isWell: (call: Call) => Promise<boolean>): void => {
+      this.router.add('GET', path, {
+        writes: false,
+        access: 'probe',
+        run: async context => {
+          const well = await isWell(new HttpCall(context))
+          this.replies.text(context, well ? 200 : 503, well ? 'ok\n' : 'not ready\n', this.#afterReply(context.framing))
+        }
+      })
+    }
+    probe('/livez', async () => true)
+    probe('/readyz', async call => !this.#quiescing && (await this.#dependencies.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#dependencies.gateway.ready())
+  }
+
+  #fail (context: RequestContext, thrown: unknown, close = this.#afterReply(context.framing)): void {
+    if (thrown instanceof ClientGone) return
+    const error = SkilletError.from(thrown)
+    if (error.code === 'INTERNAL' && error.cause !== undefined) {
+      const { method, path } = context.exchange
+      const { cause } = error
+      this.#dependencies.log.error({ method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, 'a request met a fault')
+    }
+    this.replies.error(context, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
+  }
+
+  /** Whether a connection can go on after a refusal before the body is read: not when the server stops, nor when too much, or nobody knows how much, is left to read. */
+  #afterRefusal (framing: Framing): Close {
+    const { length, refusal } = framing
+    if (refusal === undefined && (length === undefined || length > this.#bodies.limits.bytesMax)) return 'linger'
+    return this.#afterReply(framing)
+  }
+
+  #afterReply ({ last }: Framing): Close {
+    return last ? 'now' : this.#quiescing ? 'linger' : 'keep'
+  }
+}
+
+/** The signal is only made when an operation waits for something. */
+class HttpCall implements Call {
+  readonly transport = 'http'
+  readonly access: Call['access']
+  readonly #exchange: Exchange
+
+  constructor ({ exchange, admission: { access } }: RequestContext) {
+    this.#exchange = exchange
+    this.access = access
+  }
+
+  get signal (): CancelSignal {
+    return this.#exchange.signal
+  }
+}

@@ -1,0 +1,87 @@
+import { SkilletError, type Version } from '../../../kernel/index.ts'
+import type { RequestContext } from './request-context.ts'
+import { serializeError } from './serialize.ts'
+import type { Close, HeaderBlock } from '../engine/server.ts'
+import { STATUS } from '../engine/status.ts'
+
+const common = ['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin']
+/** Replies that pages of some origins may read and others not say so, whoever asks. */
+const json: HeaderBlock = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
+const text: HeaderBlock = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...common]
+const bare: HeaderBlock = ['Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
+
+/** Nothing is loaded from elsewhere; swagger-ui styles its elements in place and draws with data images. */
+const pagePolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const page: HeaderBlock = ['Content-Security-Policy', pagePolicy, 'Referrer-Policy', 'no-referrer', ...common]
+
+/** When to try again after a refusal that passes, in seconds. */
+const retryAfter_s = '1'
+
+/** Sends replies with the headers their kind needs, all but the rarest made beforehand. */
+export class Replies {
+  readonly #version: Version
+
+  constructor (version: Version) {
+    this.#version = version
+  }
+
+  json (context: RequestContext, body: string | Uint8Array, close: Close): void {
+    context.exchange.reply(200, json, body, close, ownOf(context))
+  }
+
+  text (context: RequestContext, status: number, body: string, close: Close): void {
+    context.exchange.reply(status, text, body, close, ownOf(context))
+  }
+
+  empty (context: RequestContext, status: number, headers: HeaderBlock, close: Close): void {
+    context.exchange.reply(status, [...bare, ...headers], '', close, ownOf(context))
+  }
+
+  /** What an endpoint answered. */
+  whole (context: RequestContext, response: Response, body: Uint8Array, close: Close): void {
+    context.exchange.reply(response.status, headersOf(context, response), body, close)
+  }
+
+  /** The same, as it comes: server-sent events, so that a comment may go first. */
+  stream (context: RequestContext, response: Response, body: ReadableStream<Uint8Array>, close: Close): void {
+    context.exchange.stream(response.status, headersOf(context, response), ':\n\n', body, close)
+  }
+
+  /** A page or one of its assets; the browser keeps it, and asks whether it still holds. */
+  page (context: RequestContext, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
+    const { exchange } = context
+    const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
+    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '', context.framing.last ? 'now' : 'keep', ownOf(context))
+    else exchange.reply(200, headers, body, context.framing.last ? 'now' : 'keep', ownOf(context))
+  }
+
+  error (context: RequestContext, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
+    const status = STATUS[error.kind]
+    const headers = [...json, ...(extra ?? [])]
+    const { retry_after_s } = error.details
+    if (status === 429 || status === 503) headers.push('Retry-After', typeof retry_after_s === 'number' ? String(retry_after_s) : retryAfter_s)
+    if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="skillet"')
+    context.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close, ownOf(context))
+  }
+
+  /** What an engine answers to what it could not read as HTTP. */
+  malformed (): { status: number, headers: HeaderBlock, body: string } {
+    const error = new SkilletError('INVALID_PARAMETERS', 'The request is not well-formed HTTP/1.1, took too long to arrive, or has headers that are too large')
+    return { status: STATUS[error.kind], headers: json, body: serializeError(error.envelope(), this.#version) }
+  }
+}
+
+/** Headers that are the engine's to write. */
+const framing = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
+
+function headersOf (context: RequestContext, { headers }: Response): string[] {
+  const block = ['Vary', 'Origin', ...common, ...(ownOf(context) ?? [])]
+  if (!headers.has('cache-control')) block.push('Cache-Control', 'no-store')
+  for (const [name, value] of headers) if (!framing.has(name)) block.push(name, value)
+  return block
+}
+
+/** The headers of this reply alone. */
+function ownOf ({ cors, admission: { rate } }: RequestContext): HeaderBlock | undefined {
+  return cors === undefined ? rate : rate === undefined ? cors : [...rate, ...cors]
+}

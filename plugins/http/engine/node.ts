@@ -1,0 +1,217 @@
+import { createServer, type IncomingMessage, type Server as NodeServer, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { messageOf, type Canceller, type CancelSignal } from '../../../kernel/index.ts'
+import type { Bodies, Body, BodyCut } from './bodies.ts'
+import {
+  cancellerOf, ClientGone, linger_ms, lingerBytesMax, Pending, pump,
+  type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
+} from './server.ts'
+import { statusLine } from './status.ts'
+
+/** Where uWebSockets.js has no binary. Its time limits are those of uWebSockets.js, or near them. */
+export const nodeEngine: Engine = { name: 'node:http', listen }
+
+/** How long the head of a request may take to arrive, a connection may be idle, and how often that is looked at, in milliseconds. */
+const times = { headersTimeout: 10_000, keepAliveTimeout: 10_000, connectionsCheckingInterval: 2_000 }
+/** How long a client may take nothing of its replies before it is closed, in milliseconds. Not `keepAliveTimeout`: a socket is asked which of both it has. */
+const untaken_ms = 11_000
+
+/** What is known of a connection. */
+interface Connection {
+  /** Requests that were not answered yet. */
+  owed: number
+  /** Its last reply is given: nothing may follow. */
+  ended: boolean
+  /** What came after its requests is no HTTP. */
+  broken: boolean
+}
+
+const connections = new WeakMap<Duplex, Connection>()
+
+function connectionOf (socket: Duplex): Connection {
+  let connection = connections.get(socket)
+  if (connection === undefined) connections.set(socket, connection = { owed: 0, ended: false, broken: false })
+  return connection
+}
+
+async function listen (options: ListenOptions): Promise<Server> {
+  const { host, port, log } = options
+  const pending = new Pending()
+  // A missing Host is for the handler to refuse, in its own words.
+  const server = createServer({ ...times, requestTimeout: Math.max(options.request_timeout_ms, times.headersTimeout), requireHostHeader: false, insecureHTTPParser: false }, (request, response) => {
+    const connection = connectionOf(request.socket)
+    connection.owed++
+    response.once('close', () => {
+      if (--connection.owed === 0 && connection.broken) refuseMalformed(request.socket, options.malformed)
+    })
+    const exchange = new NodeExchange(request, response, connection, pending)
+    try {
+      options.handler(exchange)
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'a request handler threw')
+      request.destroy()
+    }
+  })
+  server.on('clientError', (_error, socket) => {
+    const connection = connectionOf(socket)
+    connection.broken = true
+    // Replies that are owed go first: else this one would be taken for theirs.
+    if (connection.owed === 0 || connection.ended) refuseMalformed(socket, options.malformed)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  server.on('error', error => { log.error({ error: messageOf(error) }, 'the HTTP server has a fault') })
+  return {
+    port: portOf(server),
+    refuse () { server.close() },
+    idle: () => pending.idle(),
+    close () {
+      server.close()
+      server.closeAllConnections()
+    }
+  }
+}
+
+function portOf (server: NodeServer): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  return address.port
+}
+
+function refuseMalformed (socket: Duplex, { status, headers, body }: ListenOptions['malformed']): void {
+  if (!socket.writable || socket.destroyed) return
+  const connection = connectionOf(socket)
+  if (connection.ended) return void socket.end(() => { socket.destroy() })
+  connection.ended = true
+  let head = `HTTP/1.1 ${statusLine(status)}\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
+  for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
+  socket.end(`${head}\r\n${body}`, () => { socket.destroy() })
+}
+
+class NodeExchange implements Exchange {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: HeaderBlock
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #connection: Connection
+  #gone = false
+  #body: Body | undefined
+  #canceller: Canceller | undefined
+  #onGone: (() => void) | undefined
+
+  constructor (request: IncomingMessage, response: ServerResponse, connection: Connection, pending: Pending) {
+    this.#request = request
+    this.#response = response
+    this.#connection = connection
+    pending.begin()
+    request.on('error', () => {}) // told by the response's close
+    response.on('error', () => {})
+    response.on('close', () => {
+      this.#gone = true
+      this.#body?.release()
+      pending.end()
+      if (response.writableFinished) return
+      this.#onGone?.()
+      this.#canceller?.abort()
+    })
+    const { url = '/' } = request
+    const mark = url.indexOf('?')
+    this.method = request.method ?? ''
+    this.path = mark === -1 ? url : url.slice(0, mark)
+    this.query = mark === -1 ? '' : url.slice(mark + 1)
+    this.headers = request.rawHeaders.map((text, i) => i % 2 === 0 ? text.toLowerCase() : text)
+  }
+
+  get remote_address (): string {
+    return this.#request.socket.remoteAddress ?? ''
+  }
+
+  get signal (): CancelSignal {
+    return this.#canceller ??= cancellerOf(this.#gone)
+  }
+
+  body (bodies: Bodies, whole: (bytes: Uint8Array) => void, failed: (error: BodyCut | ClientGone) => void): void {
+    const request = this.#request
+    const take = (chunk: Buffer): void => { body.add(chunk) }
+    const end = (): void => {
+      const bytes = body.end(new Uint8Array())
+      if (bytes === undefined) return
+      this.#onGone = undefined
+      whole(bytes)
+    }
+    const body = this.#body = bodies.open(error => {
+      request.off('data', take)
+      this.#onGone = undefined
+      failed(error)
+    })
+    this.#onGone = () => { failed(new ClientGone()) }
+    request.on('data', take)
+    request.once('end', end)
+  }
+
+  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = []): void {
+    const response = this.#response
+    if (this.#gone || response.headersSent) return
+    const block = [...headers, ...own]
+    if (close !== 'keep') this.#connection.ended = true
+    if (close === 'linger' && !this.#request.complete) return this.#refuse(status, block, body)
+    if (close !== 'keep') block.push('Connection', 'close')
+    if (status !== 204 && status !== 304) block.push('Content-Length', String(Buffer.byteLength(body)))
+    response.writeHead(status, block)
+    response.once('finish', () => { this.#closeUntaken() })
+    response.end(this.method === 'HEAD' ? undefined : body)
+    this.#closeUntaken()
+  }
+
+  /** The connection of a client that takes nothing of what waits for it is closed; while nothing waits, a tool may run as long as it may. */
+  #closeUntaken (): void {
+    const { socket } = this.#request
+    if (socket.writableLength > 0) socket.setTimeout(untaken_ms)
+    else if (socket.timeout === untaken_ms) socket.setTimeout(0)
+  }
+
+  stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close: Close = 'keep'): void {
+    const response = this.#response
+    const reader = body.getReader()
+    if (this.#gone || response.headersSent) return void reader.cancel().catch(() => {})
+    let drained: (() => void) | undefined
+    this.#onGone = () => {
+      reader.cancel().catch(() => {})
+      drained?.()
+    }
+    reader.closed.catch(() => { response.destroy() }) // it failed, maybe while the client takes nothing
+    response.writeHead(status, close === 'keep' ? [...headers] : [...headers, 'Connection', 'close'])
+    response.write(preface)
+    response.on('drain', () => { drained?.() })
+    const send = async (piece: Uint8Array): Promise<boolean> => {
+      if (!this.#gone && !response.write(piece)) await new Promise<void>(resolve => { drained = resolve })
+      return !this.#gone
+    }
+    const run = async (): Promise<void> => {
+      if (await pump(reader, send)) response.end()
+      else response.destroy()
+    }
+    void run()
+  }
+
+  /** Replies at once and goes on dropping what the client sends, for a while. */
+  #refuse (status: number, headers: HeaderBlock, body: string | Uint8Array): void {
+    const request = this.#request
+    let bytes = 0
+    const cut = (): void => { request.destroy() }
+    const timer = setTimeout(cut, linger_ms)
+    this.#response.once('close', () => { clearTimeout(timer) })
+    request.on('data', (chunk: Buffer) => { if ((bytes += chunk.length) > lingerBytesMax) cut() })
+    request.once('end', () => { this.#response.end() })
+    this.#response.writeHead(status, [...headers, 'Connection', 'close', 'Content-Length', String(Buffer.byteLength(body))])
+    if (this.method === 'HEAD') this.#response.flushHeaders()
+    else this.#response.write(body)
+  }
+}

@@ -1,0 +1,25 @@
+import { CLIENT_CAPABILITIES_META_KEY, type AuthInfo, type Server, type ServerContext } from '@modelcontextprotocol/server'
+import { isObject, type Access, type Call, type JsonObject } from '../../../kernel/index.ts'
+import type { ClientCall } from '../agent/agent-tool.ts'
+import { stateOf } from './asking.ts'
+
+/** The rights of a request travel through the SDK as what it calls authentication; a request without any has all. */
+export function authOf ({ access }: Call): { token: string, clientId: string, scopes: string[], extra: Record<string, unknown> } {
+  return { token: '', clientId: access?.key ?? '', scopes: [], extra: { access } }
+}
+
+export function accessIn (authInfo: AuthInfo | undefined): Access | undefined {
+  return authInfo?.extra?.['access'] as Access | undefined // as authOf put it there
+}
+
+/** The call that a request makes. */
+export function callOf ({ http, mcpReq: { signal } }: ServerContext): Call {
+  return { transport: 'mcp', signal, access: accessIn(http?.authInfo) }
+}
+
+/** The call that a request to run a tool makes, with what its client brought. */
+export function callWithClient (ctx: ServerContext, server: Server, asked: unknown): ClientCall {
+  const { inputResponses: answers, envelope } = ctx.mcpReq
+  const declared = (envelope as JsonObject | undefined)?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+  return { ...callOf(ctx), client: { answers, state: stateOf(ctx, asked), capabilities: isObject(declared) ? declared : {} } }
+}

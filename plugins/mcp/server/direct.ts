@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { isSpecType, ProtocolError, ProtocolErrorCode, type CallToolResult } from '@modelcontextprotocol/server'
+import { coerceText, compileAllows, execute, listSkills, SkilletError, type Access, type Call, type Gateway, type JsonObject, type Tool } from '../../../kernel/index.ts'
+import type { ClientCall } from '../agent/agent-tool.ts'
+import { withClientInput } from '../agent/client-input.ts'
+import { termsOf, type Terms } from '../agent/terms.ts'
+
+/** A tool of a skill that is shown by a name of its own. */
+export interface DirectTool { skill_name: string, tool_name: string, tool: Tool }
+
+/** The longest name that all clients take. */
+const nameMax = 64
+
+/** The tools that a setting names, for each set of rights; found anew when the skills change. */
+export class DirectTools {
+  readonly #gateway: Gateway
+  readonly #exposes: ReturnType<typeof compileAllows>
+  readonly #reserved: ReadonlySet<string>
+  #made = new WeakMap<object, ReadonlyMap<string, DirectTool>>()
+  readonly #everybody = {}
+  readonly #signal = new AbortController().signal // a list is there at once
+
+  /**
+   * @param patterns as those of a key's rights: `git`, `git:log`, `git:*-status`
+   * @param reserved names that others have
+   */
+  constructor (gateway: Gateway, patterns: readonly string[], reserved: Iterable<string>) {
+    this.#gateway = gateway
+    this.#exposes = compileAllows(patterns)
+    this.#reserved = new Set(reserved)
+  }
+
+  /** Whether any tool may be shown. */
+  get any (): boolean {
+    return this.#exposes !== undefined
+  }
+
+  forget (): void {
+    this.#made = new WeakMap()
+  }
+
+  /** By the name they have in MCP. */
+  async of ({ access }: Pick<Call, 'access'>): Promise<ReadonlyMap<string, DirectTool>> {
+    const exposes = this.#exposes
+    if (exposes === undefined) return new Map()
+    const whose: Access | object = access ?? this.#everybody
+    const made = this.#made.get(whose)
+    if (made !== undefined) return made
+    const tools = new Map<string, DirectTool>()
+    const { skills } = await this.#gateway.invoke(listSkills, {}, { transport: 'mcp', signal: this.#signal, access })
+    for (const skill of skills) {
+      for (const tool of skill.tools) {
+        if (!exposes(skill.name, tool.name)) continue
+        const name = nameOf(skill.name, tool.name, taken => tools.has(taken) || this.#reserved.has(taken))
+        tools.set(name, { skill_name: skill.name, tool_name: tool.name, tool })
+      }
+    }
+    this.#made.set(whose, tools)
+    return tools
+  }
+}
+
+/** `git_log`; with a piece of a hash where that is too long or taken. */
+function nameOf (skill: string, tool: string, isTaken: (name: string) => boolean): string {
+  const plain = `${skill}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, '_')
+  if (plain.length <= nameMax && !isTaken(plain)) return plain
+  const hash = createHash('sha256').update(`${skill}:${tool}`).digest('hex').slice(0, 8)
+  return `${plain.slice(0, nameMax - hash.length - 1)}_${hash}`
+}
+
+/** Runs a tool that is shown by itself, with what its client fills in. @throws SkilletError */
+export async function executeDirect ({ skill_name, tool_name, tool }: DirectTool, given: JsonObject, call: ClientCall, gateway: Gateway): Promise<{ execution_id: string, output: string }> {
+  const parameters = withClientInput(skill_name, tool, given, call.client)
+  return await gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
+}
+
+/**
+ * Runs a tool for a client that gives texts, as it does for prompts and in addresses.
+ * @throws ProtocolError saying what failed: there are no failed results but of tools
+ */
+export async function runTool ({ skill_name, tool_name, tool }: DirectTool, given: Readonly<Record<string, string>>, call: ClientCall, gateway: Gateway): Promise<{ output: string, terms: Terms | undefined }> {
+  const parameters = Object.fromEntries(Object.entries(given).map(([name, text]) => [name, coerceText(tool.parameters.find(parameter => parameter.name === name), text)]))
+  try {
+    const { output } = await executeDirect({ skill_name, tool_name, tool }, parameters, call, gateway)
+    return { output, terms: termsOf(output, tool) }
+  } catch (error) {
+    const { kind, message } = SkilletError.from(error)
+    throw new ProtocolError(kind === 'invalid' || kind === 'missing' || kind === 'forbidden' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message)
+  }
+}
+
+/** Contents that a tool gave in the terms of MCP, such as an image; undefined where they are none. */
+export function contentOf (terms: Terms | undefined): CallToolResult['content'] | undefined {
+  const result = terms !== undefined && 'content' in terms ? { content: terms.content } : undefined
+  return isSpecType.CallToolResult(result) ? result.content : undefined
+}

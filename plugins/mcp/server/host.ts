@@ -1,0 +1,101 @@
+import { SkilletError, type Access, type Config, type Events, type Gateway, type Logger } from '../../../kernel/index.ts'
+import type { AgentTool } from '../agent/agent-tool.ts'
+import { executeForAgents } from '../agent/execute.ts'
+import { listSkillsForAgents } from '../agent/list-skills.ts'
+import { searchSkillsForAgents } from '../agent/search-skills.ts'
+import { Selections } from '../agent/select.ts'
+import { createStates } from './asking.ts'
+import { Connections } from './connections.ts'
+import { DirectTools } from './direct.ts'
+import { Reports } from './reports.ts'
+import { GatewaySkills } from './skill-source.ts'
+import { useSkill } from './use-skill.ts'
+
+/** What all connections of a process share: the gateway, and what they are told of running tools. */
+export class Host {
+  readonly gateway: Gateway
+  readonly log: Logger
+  /** What agents have: they reach all skills by these. */
+  readonly tools: readonly AgentTool[]
+  /** Tools shown as tools of their own. */
+  readonly direct: DirectTools
+  /** Tools shown as prompts. */
+  readonly prompts: DirectTools
+  /** Tools shown as resources, `skill:tool` by address. */
+  readonly resources: Config['mcp']['resources']
+  readonly states = createStates()
+  readonly reports: Reports
+  readonly skills: GatewaySkills
+  /** Called when the last running call has ended. */
+  onIdle: (() => void) | undefined
+  /** By rights; those of a key that is revoked are gone. */
+  readonly #connections = new Map<Access | undefined, Connections>()
+  /** Apply expressions of agents to what tools put out. */
+  readonly #selections = new Selections()
+  readonly #stop: () => void
+  #running = 0
+  #telling = Promise.resolve()
+
+  constructor (gateway: Gateway, config: Config, log: Logger) {
+    this.gateway = gateway
+    this.log = log
+    this.tools = [listSkillsForAgents, executeForAgents(this.#selections), searchSkillsForAgents]
+    this.direct = new DirectTools(gateway, config.mcp.expose, this.tools.map(({ name }) => name))
+    this.prompts = new DirectTools(gateway, config.mcp.prompts, [useSkill.name])
+    this.resources = config.mcp.resources
+    this.reports = new Reports(gateway.bus)
+    this.skills = new GatewaySkills(gateway, log)
+    this.#stop = gateway.bus.on('skills', changes => {
+      this.direct.forget()
+      this.prompts.forget()
+      this.skills.forget()
+      this.#telling = this.#tell(changes, this.#telling)
+    })
+  }
+
+  get running (): number {
+    return this.#running
+  }
+
+  /** Counts a call that begins or ends. */
+  count (change: 1 | -1): void {
+    this.#running += change
+    // What was answered is on its way when the handlers of this turn have run.
+    if (this.#running === 0) setImmediate(() => { if (this.#running === 0) this.onIdle?.() })
+  }
+
+  /** What is open with these rights. @throws SkilletError UNAUTHORIZED when their key was revoked */
+  of (access: Access | undefined): Connections {
+    if (access?.revoked?.aborted === true) throw new SkilletError('UNAUTHORIZED', 'The API key is not valid any more')
+    const known = this.#connections.get(access)
+    if (known !== undefined) return known
+    const connections = new Connections(this.gateway, access)
+    this.#connections.set(access, connections)
+    access?.revoked?.addEventListener('abort', () => {
+      this.#connections.delete(access)
+      void connections.end()
+    }, { once: true })
+    return connections
+  }
+
+  /** Closes all connections; calls that still run are cancelled. */
+  async end (): Promise<void> {
+    await Promise.all([...this.#connections.values()].map(connections => connections.end()))
+  }
+
+  /** Resolves when its processes have ended. */
+  async close (): Promise<void> {
+    this.#stop()
+    this.reports.close()
+    await this.#selections.close()
+  }
+
+  /** Tells all connections, each set of rights in a turn of its own: what these may see is looked up in a list of all skills. */
+  async #tell (changes: Events['skills'], before: Promise<void>): Promise<void> {
+    await before
+    for (const connections of this.#connections.values()) {
+      await connections.tell(changes, this.direct.any)
+      await new Promise(resolve => { setImmediate(resolve) })
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { isObject, type JsonObject } from '../../../kernel/index.ts'
+
+/** Keywords that pass: the strict modes of models, and Gemini's own kind of schema, refuse most others. */
+const kept = new Set(['type', 'title', 'description', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern', '$ref', 'x-mcp-header'])
+
+/** The only format of texts that all take. */
+const keptFormat = 'date-time'
+
+/** What stands for any value: schemas have to name a type. */
+const anyValue: readonly JsonObject[] = ['string', 'number', 'boolean'].map(type => ({ type }))
+
+/**
+ * The schema of a tool's input as models are shown it. What their clients' converters refuse is left out or said in words, since the
+ * server checks calls by the whole schema anyway; what need not be given may be null, because strict modes make models
+ * name everything. A schema that names its dialect is its author's own, and stays as it is.
+ */
+export function modelSchema (schema: JsonObject): JsonObject {
+  if ('$schema' in schema) return schema
+  const { properties, required, $defs } = schema
+  const needed = Array.isArray(required) ? required : []
+  const shown = Object.entries(isObject(properties) ? properties : {}).map(([name, one]) => {
+    const property = convert(one)
+    const mayBeAbsent = !needed.includes(name) || hasDefault(one)
+    return { name, mayBeAbsent, property: mayBeAbsent && !('x-mcp-header' in property) ? nullable(property) : property }
+  })
+  const must = shown.filter(({ mayBeAbsent }) => !mayBeAbsent).map(({ name }) => name)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(shown.map(({ name, property }) => [name, property])),
+    ...(must.length > 0 && { required: must }),
+    ...(isObject($defs) && { $defs: each($defs) })
+  }
+}
+
+function hasDefault (schema: unknown): boolean {
+  return isObject(schema) && 'default' in schema
+}
+
+function each (schemas: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, convert(one)]))
+}
+
+/** A schema within another. */
+function convert (schema: unknown): JsonObject {
+  if (!isObject(schema)) return { anyOf: [...anyValue] }
+  const { type, properties, required, items, anyOf, oneOf, enum: values, const: value, format } = schema
+  const shown = Object.fromEntries(Object.entries(schema).filter(([key]) => kept.has(key)))
+  const words = inWords(schema)
+  if (words !== '') shown['description'] = 'description' in shown ? `${String(shown['description'])} (${words})` : words
+  if (format === keptFormat) shown['format'] = format
+  if (isObject(properties)) Object.assign(shown, { type: 'object', properties: each(properties), ...(Array.isArray(required) && { required }) })
+  if (type === 'array') shown['items'] = convert(items)
+  const allowed = Array.isArray(values) ? values : value === undefined ? undefined : [value]
+  if (allowed !== undefined) return ofValues(shown, allowed)
+  if (Array.isArray(type)) return ofTypes(shown, type, items)
+  const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : type === undefined && !('$ref' in shown) && !('type' in shown) ? anyValue : undefined
+  return choices === undefined || 'type' in shown ? shown : { ...shown, anyOf: choices.map(convert) }
+}
+
+/** Only texts may be named as values; others are said in words. */
+function ofValues (shown: JsonObject, values: readonly unknown[]): JsonObject {
+  const given = values.filter(one => one !== null)
+  if (given.every(isName)) Object.assign(shown, { type: 'string', enum: given })
+  if (typeof shown['type'] !== 'string') Object.assign(shown, ofTypes({}, [...new Set(given.map(one => typeof one))].filter(type => type !== 'object'), undefined))
+  return given.length < values.length ? nullable(shown) : shown
+}
+
+/** Several types are said as alternatives: Gemini takes no list of them. */
+function ofTypes ({ type: _types, items: _items, ...shown }: JsonObject, types: readonly unknown[], items: unknown): JsonObject {
+  const alternatives = types.filter(type => type !== 'null').map(type => ({ type, ...(type === 'array' && { items: convert(items) }) }))
+  const [only] = alternatives
+  const one = alternatives.length === 1 && only !== undefined ? { ...shown, ...only } : { ...shown, anyOf: alternatives.length === 0 ? [...anyValue] : alternatives }
+  return types.includes('null') ? nullable(one) : one
+}
+
+/** Described in the alternative that is not null: Gemini's client drops what stands outside. */
+function nullable (shown: JsonObject): JsonObject {
+  const { anyOf, ...rest } = shown
+  if (!Array.isArray(anyOf)) return { anyOf: [shown, { type: 'null' }] }
+  return anyOf.some(one => isObject(one) && one['type'] === 'null') ? shown : { ...rest, anyOf: [...anyOf as unknown[], { type: 'null' }] }
+}
+
+/** What is left out and matters to a model. */
+function inWords ({ default: preset, format, enum: values, const: value }: JsonObject): string {
+  const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value]
+  const isPreset = preset !== undefined && preset !== null && (typeof preset !== 'object' || Object.keys(preset).length > 0)
+  return [
+    ...(allowed.every(one => one === null || isName(one)) ? [] : [`one of ${allowed.map(one => JSON.stringify(one)).join(', ')}`]),
+    ...(typeof format === 'string' && format !== keptFormat ? [`format ${format}`] : []),
+    ...(isPreset ? [`default ${JSON.stringify(preset)}`] : [])
+  ].join('; ')
+}
+
+function isName (value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}

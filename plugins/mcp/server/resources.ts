@@ -1,0 +1,83 @@
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, ResourceTemplate, UriTemplate, type CallToolResult, type InputRequiredResult, type McpServer, type ReadResourceResult, type ServerContext, type Variables } from '@modelcontextprotocol/server'
+import { getExecution, getSkill, SkilletError, type Access } from '../../../kernel/index.ts'
+import { outputUri } from '../agent/execute.ts'
+import { askingResult, isAsking } from './asking.ts'
+import { callOf, callWithClient } from './call.ts'
+import { contentOf, runTool } from './direct.ts'
+import type { Host } from './host.ts'
+
+/** Serves what can be read: outputs of executions, whole and in parts, and the tools that are shown as resources. */
+export function addResources (server: McpServer, host: Host, access: Access | undefined): void {
+  const description = 'Output of an execution, as execute gave its id; also what a failed one had put out'
+  const uri = outputUri('{id}')
+  const described = { description, mimeType: 'text/plain' }
+  server.registerResource('execution-output', new ResourceTemplate(uri, { list: undefined }), { title: 'Output of an execution', ...described },
+    (found, { id }, ctx) => readOutput(found, id, undefined, undefined, ctx, host))
+  server.registerResource('execution-output-part', new ResourceTemplate(`${uri}?offset={offset}&length={length}`, { list: undefined }), { title: 'Part of an output, in characters', ...described },
+    (found, { id, offset, length }, ctx) => readOutput(found, id, offset, length, ctx, host))
+  for (const [address, target] of Object.entries(host.resources)) {
+    const [skill = '', tool = ''] = target.split(':')
+    if (access?.allows?.(skill, tool) !== false) addTool(server, address, target, host) // others are not there, for who may not use them
+  }
+}
+
+/** A tool as a resource. Its description is the catalog's to give, to those who may see it. */
+function addTool (mcp: McpServer, address: string, target: string, host: Host): void {
+  const said = { title: target, description: `What ${target} answers` }
+  const read = (uri: URL, variables: Variables, ctx: ServerContext): Promise<ReadResourceResult | InputRequiredResult> => readTool(uri, target, variables, ctx, mcp, host)
+  if (UriTemplate.isTemplate(address)) mcp.registerResource(address, new ResourceTemplate(address, { list: undefined }), said, read)
+  else mcp.registerResource(target, new URL(address).href, said, (uri, ctx) => read(uri, {}, ctx))
+}
+
+async function readTool ({ href }: URL, target: string, variables: Variables, ctx: ServerContext, { server }: McpServer, host: Host): Promise<ReadResourceResult | InputRequiredResult> {
+  const [skill_name = '', tool_name = ''] = target.split(':')
+  const call = callWithClient(ctx, server, href)
+  const { tools } = await host.gateway.invoke(getSkill, { name: skill_name }, call).catch((): { tools: [] } => ({ tools: [] }))
+  const tool = tools.find(({ name }) => name === tool_name)
+  if (tool === undefined) throw new ResourceNotFoundError(href)
+  const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded([value].flat().join(','))]))
+  const { output, terms } = await runTool({ skill_name, tool_name, tool }, given, call, host.gateway)
+  if (terms !== undefined && isAsking(terms)) return await askingResult(terms, href, ctx, host.states)
+  const contents = contentOf(terms)?.flatMap(content => resourceOf(href, content))
+  return { contents: contents ?? [{ uri: href, mimeType: 'text/plain', text: output }] }
+}
+
+/** A content of a tool's answer as one of a resource; a link is none. */
+function resourceOf (uri: string, content: CallToolResult['content'][number]): ReadResourceResult['contents'] {
+  switch (content.type) {
+    case 'text': return [{ uri, mimeType: 'text/plain', text: content.text }]
+    case 'image':
+    case 'audio': return [{ uri, mimeType: content.mimeType, blob: content.data }]
+    case 'resource': return [content.resource]
+    default: return []
+  }
+}
+
+function decoded (text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The address has a malformed percent sign')
+  }
+}
+
+type Value = string | string[] | undefined
+
+async function readOutput ({ href }: URL, id: Value, offset: Value, length: Value, ctx: ServerContext, host: Host): Promise<ReadResourceResult> {
+  const from = countOf(offset, 0)
+  const count = countOf(length, Number.MAX_SAFE_INTEGER)
+  if (from === undefined || count === undefined) throw new ResourceNotFoundError(href)
+  try {
+    const { output } = await host.gateway.invoke(getExecution, { id: String(id) }, callOf(ctx))
+    return { contents: [{ uri: href, mimeType: 'text/plain', text: output.slice(from, from + count).toWellFormed() }] }
+  } catch (error) {
+    if (error instanceof SkilletError && error.kind === 'missing') throw new ResourceNotFoundError(href)
+    throw error
+  }
+}
+
+/** A whole number, or undefined for what is none. */
+function countOf (value: Value, absent: number): number | undefined {
+  if (value === undefined) return absent
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined
+}

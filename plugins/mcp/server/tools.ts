@@ -1,0 +1,123 @@
+import { ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool } from '@modelcontextprotocol/server'
+import type { TObject } from 'typebox'
+import { agentParameters, didYouMean, isObject, SkilletError, type JsonObject } from '../../../kernel/index.ts'
+import { callableFor, type AgentCall, type AgentTool } from '../agent/agent-tool.ts'
+import { cut } from '../agent/excerpt.ts'
+import { outputUri } from '../agent/execute.ts'
+import { withoutNulls } from '../agent/near-misses.ts'
+import { termsOf, type Terms } from '../agent/terms.ts'
+import { contentOf, executeDirect, type DirectTool } from './direct.ts'
+import { failureOf } from './failures.ts'
+import { askingResult, isAsking } from './asking.ts'
+import { callOf, callWithClient } from './call.ts'
+import type { Host } from './host.ts'
+import { modelSchema } from './model-schema.ts'
+
+/** Clients refuse a `/` in the names that are listed; this prefix is taken all the same. */
+const fullName = 'skillet/'
+
+/** The most that a tool of its own answers with, in characters: clients refuse results over 25,000 tokens. */
+const outputMax = 20_000
+
+/** Serves the tools: what operations are to agents, and those that the configuration exposes. */
+export function addTools ({ server }: McpServer, host: Host, running: (change: 1 | -1) => void): void {
+  const agents = new Map(host.tools.map(tool => [tool.name, tool]))
+  server.setRequestHandler('tools/list', async (_request, ctx) => {
+    const direct = await host.direct.of(callOf(ctx))
+    return { tools: [...[...agents.values()].map(described), ...[...direct].map(([name, tool]) => describedDirect(name, tool))] }
+  })
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: asked = {} } }, ctx) => {
+    const copy = structuredClone(asked) // checking it fills in defaults, and it may be asked again
+    const bare = name.startsWith(fullName) ? name.slice(fullName.length) : name
+    const agent = agents.get(bare)
+    const call = callWithClient(ctx, server, [name, asked])
+    const direct = agent === undefined ? await host.direct.of(call) : new Map<string, DirectTool>()
+    const one = direct.get(name)
+    const invoke = agent !== undefined ? async (told: AgentCall) => answerOf(await host.gateway.invoke(callableFor(agent, told), withoutNulls(agent.input, copy), told), links(server.getNegotiatedProtocolVersion()))
+      : one !== undefined ? (told: AgentCall) => callDirect(one, withoutNulls(one.tool.input_schema, copy), told, host)
+        : undefined
+    if (invoke === undefined) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${didYouMean(bare, [...agents.keys(), ...direct.keys()])}`)
+    }
+    running(1)
+    const report = host.reports.begin(ctx, name)
+    let terms: Terms | undefined
+    const told: AgentCall = {
+      ...call,
+      accepted: id => { report.follow(id) },
+      spoken (said) {
+        if (isAsking(said) || contentOf(said) !== undefined) terms = said
+        return terms !== undefined
+      }
+    }
+    try {
+      const result = await invoke(told)
+      if (terms === undefined) return result
+      if (isAsking(terms)) return await askingResult(terms, [name, asked], ctx, host.states)
+      const content = contentOf(terms) ?? []
+      if (agent !== undefined) return { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
+      return { content: content.map(block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block) }
+    } catch (error) {
+      return await failureOf(SkilletError.from(error), agent, call, host)
+    } finally {
+      await report.end()
+      running(-1)
+    }
+  })
+}
+
+function described ({ name, title, description, input, output, effect }: AgentTool): Tool {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: modelSchema(schemaOf(input)) as Tool['inputSchema'],
+    outputSchema: schemaOf(output),
+    annotations: effect === 'read' ? { readOnlyHint: true, openWorldHint: false } : { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
+  }
+}
+
+/** A schema as plain JSON, without what TypeBox keeps in it. */
+function schemaOf ({ type, properties, required }: TObject): Tool['inputSchema'] {
+  return JSON.parse(JSON.stringify({ type, properties, required })) as Tool['inputSchema']
+}
+
+/** Revisions before this one have no links in results, and their clients refuse what they don't know. */
+function links (version: string | undefined): boolean {
+  return version !== undefined && version >= '2025-06-18'
+}
+
+function answerOf (output: JsonObject, withLinks: boolean): CallToolResult {
+  const { execution_id, note } = output
+  const content: CallToolResult['content'] = [{ type: 'text', text: JSON.stringify(output) }]
+  if (withLinks && typeof execution_id === 'string' && note !== undefined) content.push(linkTo(execution_id))
+  return { content, structuredContent: output }
+}
+
+function linkTo (execution_id: string): CallToolResult['content'][number] {
+  return { type: 'resource_link', uri: outputUri(execution_id), name: 'Whole output', description: 'Parts: add ?offset=N&length=N, in characters', mimeType: 'text/plain' }
+}
+
+function describedDirect (name: string, { skill_name, tool_name, tool }: DirectTool): Tool {
+  const properties = isObject(tool.input_schema['properties']) ? tool.input_schema['properties'] : {}
+  const own = Object.fromEntries(agentParameters(tool).map(({ name, mcp_header }) =>
+    [name, { ...properties[name] as JsonObject, ...(mcp_header !== undefined && { 'x-mcp-header': mcp_header }) }])) // each has its schema
+  const inputSchema = modelSchema({ ...tool.input_schema, properties: own }) as Tool['inputSchema'] // always of an object
+  return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, inputSchema }
+}
+
+/** Lets the SDK check the headers that repeat parameters: it knows only of tools that are registered with it. */
+export function declareHeaders (server: McpServer, direct: ReadonlyMap<string, DirectTool>): void {
+  server.toolInputSchemaJson = name => {
+    const tool = direct.get(name)
+    return tool === undefined ? undefined : describedDirect(name, tool).inputSchema
+  }
+}
+
+async function callDirect (direct: DirectTool, parameters: JsonObject, call: AgentCall, host: Host): Promise<CallToolResult> {
+  const { execution_id, output } = await executeDirect(direct, parameters, call, host.gateway)
+  const terms = termsOf(output, direct.tool)
+  if (terms !== undefined && call.spoken(terms)) return { content: [] }
+  const text = cut(output, outputMax, 'head')
+  return { content: [{ type: 'text', text: text === output ? text : `${text}\nwhole output: ${outputUri(execution_id)}` }] }
+}

@@ -1,0 +1,194 @@
+import type { Readable, Writable } from 'node:stream'
+import { parseJSONRPCMessage, type JSONRPCMessage, type RequestId, type Transport } from '@modelcontextprotocol/server'
+import { decodeJson, isObject, messageOf } from '../../../kernel/index.ts'
+import { Batch } from './batches.ts'
+
+/** The longest line that is read, in bytes. */
+const lineBytesMax = 4_194_304
+/** Messages in a batch. */
+const batchMax = 100
+/**
+ * In bytes that the client has not taken: from where on reports of running tools are dropped, nothing more is read, and the
+ * client is taken for gone. One message may come on top.
+ */
+const unread = { reportsMax: 1_048_576, readingMax: 8_388_608, bytesMax: 67_108_864 }
+
+/** A batch, with its answers, as they are written, until there are all. */
+interface Line { batch: Batch, missing: Set<RequestId>, answers: string[] }
+
+/**
+ * JSON-RPC, a message a line. A line that is none is answered with an error, and the next one is read. When the input
+ * ends, what was asked is still answered.
+ */
+export class LineTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: Transport['onmessage']
+  readonly #input: Readable
+  readonly #output: Writable
+  readonly #drain_ms: number
+  readonly #asked = new Map<RequestId, Line | undefined>()
+  #line: Buffer[] = []
+  #bytes = 0
+  #overlong = false
+  #inputEnded = false
+  #closed = false
+  #grace: NodeJS.Timeout | undefined
+
+  /** @param drain_ms how long answers are waited for after the input's end, in milliseconds */
+  constructor (input: Readable, output: Writable, drain_ms: number) {
+    this.#input = input
+    this.#output = output
+    this.#drain_ms = drain_ms
+  }
+
+  async start (): Promise<void> {
+    this.#input.on('data', (chunk: Buffer) => { this.#take(chunk) })
+    for (const event of ['end', 'close', 'error']) this.#input.on(event, () => { this.#endInput() })
+    this.#output.on('error', () => { void this.close() }) // nobody reads any more
+    this.#output.on('drain', () => { this.#input.resume() })
+  }
+
+  async send (message: JSONRPCMessage): Promise<void> {
+    if (this.#closed) return
+    const isReport = 'method' in message && (message.method === 'notifications/progress' || message.method === 'notifications/message')
+    if (isReport && this.#output.writableLength > unread.reportsMax) return
+    const id = 'method' in message ? undefined : message.id
+    const line = id === undefined ? undefined : this.#asked.get(id)
+    if (id !== undefined && line !== undefined) {
+      await line.batch.answer(message, (_answer, text) => { this.#gatherAnswer(id, line, text) })
+    } else {
+      if (id !== undefined) this.#asked.delete(id)
+      this.#write(JSON.stringify(message))
+    }
+    this.#closeWhenAnswered()
+  }
+
+  async close (): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    clearTimeout(this.#grace)
+    for (const line of new Set(this.#asked.values())) line?.batch.close()
+    this.#input.removeAllListeners('data').pause()
+    // What was written goes out before the process ends; a client that takes nothing is not waited for.
+    if (this.#output.writableLength > 0 && !this.#output.errored) await new Promise<void>(resolve => {
+      const late = setTimeout(resolve, 1_000)
+      this.#output.once('error', resolve).end(() => {
+        clearTimeout(late)
+        resolve()
+      })
+    })
+    this.#input.destroy() // an open one would keep the process alive
+    this.#output.destroy()
+    this.onclose?.()
+  }
+
+  #take (chunk: Buffer): void {
+    let rest = chunk
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+      this.#gather(rest.subarray(0, end))
+      this.#endLine()
+      rest = rest.subarray(end + 1)
+    }
+    this.#gather(rest)
+    if (this.#output.writableLength > unread.readingMax) this.#input.pause()
+  }
+
+  #gather (piece: Buffer): void {
+    this.#bytes += piece.length
+    if (this.#bytes > lineBytesMax) {
+      this.#overlong = true
+      this.#line = []
+    } else if (piece.length > 0) this.#line.push(piece)
+  }
+
+  #endLine (): void {
+    const line = Buffer.concat(this.#line)
+    const overlong = this.#overlong
+    this.#line = []
+    this.#bytes = 0
+    this.#overlong = false
+    if (overlong) return this.#refuse(-32600, `Invalid Request: a message is longer than ${lineBytesMax} bytes`)
+    if (line.every(byte => byte === 32 || byte === 9 || byte === 13)) return
+    let value: unknown
+    try {
+      value = decodeJson(line)
+    } catch (error) {
+      return this.#refuse(-32700, `Parse error: ${messageOf(error).replace(/^body /, '')}`)
+    }
+    if (Array.isArray(value)) this.#deliverBatch(value)
+    else this.#deliver(value, undefined)
+  }
+
+  /** Revision 2025-03-26 has batches. */
+  #deliverBatch (values: unknown[]): void {
+    if (values.length === 0 || values.length > batchMax) return this.#refuse(-32600, `Invalid Request: a batch has 1 to ${batchMax} messages`)
+    const line: Line = { batch: new Batch(), missing: new Set(values.flatMap(value => isObject(value) && 'method' in value && isId(value['id']) ? [value['id']] : [])), answers: [] }
+    for (const value of values) this.#deliver(value, line.missing.size === 0 ? undefined : line)
+  }
+
+  #deliver (value: unknown, line: Line | undefined): void {
+    let message: JSONRPCMessage
+    try {
+      message = parseJSONRPCMessage(value)
+    } catch {
+      const id = isObject(value) && isId(value['id']) ? value['id'] : null
+      if (id !== null) line?.missing.delete(id)
+      return this.#refuse(-32600, 'Invalid Request: not a message of JSON-RPC 2.0', id)
+    }
+    if ('method' in message && 'id' in message) {
+      const { id } = message
+      if (this.#asked.has(id)) return this.#refuse(-32600, 'Invalid Request: a request with this id is still being answered', id)
+      this.#asked.set(id, line)
+      if (line !== undefined) return line.batch.begin(id, () => { this.onmessage?.(message) }, (_answer, text) => { this.#gatherAnswer(id, line, text) })
+    } else if ('method' in message && message.method === 'notifications/cancelled') this.#forget(message.params?.['requestId'])
+    this.onmessage?.(message)
+  }
+
+  /** Keeps an answer to a request of a batch, and writes all of them when they are there. */
+  #gatherAnswer (id: RequestId, { missing, answers }: Line, text: string): void {
+    this.#asked.delete(id)
+    missing.delete(id)
+    answers.push(text)
+    if (missing.size === 0) this.#write(`[${answers.join(',')}]`)
+    this.#closeWhenAnswered()
+  }
+
+  /** A cancelled request is not answered. */
+  #forget (id: unknown): void {
+    if (!isId(id)) return
+    const line = this.#asked.get(id)
+    this.#asked.delete(id)
+    line?.batch.forget(id)
+    line?.missing.delete(id)
+    if (line?.missing.size === 0 && line.answers.length > 0) this.#write(`[${line.answers.join(',')}]`)
+    this.#closeWhenAnswered()
+  }
+
+  #refuse (code: number, message: string, id: RequestId | null = null): void {
+    this.#write(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }))
+  }
+
+  /** @param text a message, or several */
+  #write (text: string): void {
+    if (this.#closed) return
+    if (this.#output.writableLength > unread.bytesMax) return void this.close()
+    this.#output.write(`${text}\n`)
+  }
+
+  #endInput (): void {
+    if (this.#inputEnded) return
+    this.#inputEnded = true
+    this.#grace = setTimeout(() => { void this.close() }, this.#drain_ms)
+    this.#closeWhenAnswered()
+  }
+
+  #closeWhenAnswered (): void {
+    // Later: what the input brought last is on its way to be asked.
+    if (this.#inputEnded) setImmediate(() => { if (this.#asked.size === 0) void this.close() })
+  }
+}
+
+function isId (value: unknown): value is RequestId {
+  return typeof value === 'string' || typeof value === 'number'
+}

@@ -1,0 +1,35 @@
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { definePlugin, messageOf } from '../../../kernel/index.ts'
+import { createServer } from '../server/create-server.ts'
+import { checkAddresses } from '../server/addresses.ts'
+import { Host } from '../server/host.ts'
+import { LineTransport } from './lines.ts'
+import { openProtocol } from './respawn.ts'
+
+/** MCP with one client, on what is its standard input and output. It ends when the client does. */
+export default definePlugin({
+  name: 'mcp-stdio',
+  slot: 'transport',
+  setup ({ config, gateway, log, scope }) {
+    checkAddresses(config.mcp.resources)
+    const host = new Host(gateway, config, log)
+    scope.defer(() => host.close())
+    let wire: LineTransport | undefined
+    const protocol = openProtocol(() => { void wire?.close() })
+    const lines = wire = new LineTransport(protocol, protocol, config.execution.drain_ms)
+    const handle = serveStdio(() => createServer(host, { access: undefined, tracked: true }), {
+      transport: lines,
+      onerror: error => { log.debug({ error: messageOf(error) }, 'a message could not be served') }
+    })
+    scope.defer(() => handle.close())
+    const ended = new Promise<void>(resolve => {
+      const closed = lines.onclose
+      lines.onclose = () => {
+        closed?.()
+        resolve()
+      }
+    })
+    // Told to stop, it waits for nothing: the client does not either, and ends it by force soon.
+    return { ended, quiesce: () => handle.close() }
+  }
+})

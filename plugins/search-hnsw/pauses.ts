@@ -1,1 +1,0 @@
-export { pauses } from '../../kernel/index.ts'

@@ -1,0 +1,142 @@
+import { statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pythonPackageOf } from '../../toolkit/python-packages.ts'
+import { isThere, readText } from '../shared/files.ts'
+import { importsOf as nodeImportsOf } from './node-script.ts'
+import { importsOf as pythonImportsOf } from './python-script.ts'
+import { SCRIPTS } from '../shared/script-files.ts'
+import type { NodeImports, PythonImport } from './script-reading.ts'
+
+/** The largest module that is read for what it imports, in bytes, and the most of them for one script. */
+const moduleBytesMax = 262_144
+const modulesMax = 100
+const requirementsBytesMax = 65_536
+
+/** What modules import, by their path, so that each is read once for a skill. */
+export type ModuleCache<T> = Map<string, T>
+
+/**
+ * The modules that a Python script needs from elsewhere: its own, and those of the modules of the skill that it
+ * imports.
+ */
+export function pythonModules (script: string, folder: string, cache: ModuleCache<PythonImport[]>): string[] {
+  const roots = [dirname(script), folder]
+  const outside = new Set<string>()
+  const seen = new Set<string>([script])
+  for (const path of seen) {
+    // grows while it is gone through
+    if (seen.size > modulesMax) break
+    for (const { module, names, level } of importsFrom(path, cache, pythonImportsOf, [])) {
+      const parts = module === '' ? [] : module.split('.')
+      const from = level > 0 ? [up(dirname(path), level - 1)] : roots
+      const root = from.find(root => parts[0] === undefined || isModule(join(root, parts[0])))
+      if (root === undefined) {
+        if (level === 0 && parts[0] !== undefined) outside.add(parts[0])
+        continue
+      }
+      const packages = parts.map((_, i) => join(root, ...parts.slice(0, i + 1)))
+      const below = [...packages, ...names.map(name => join(root, ...parts, name))]
+      for (const file of below.flatMap(one => [`${one}.py`, join(one, '__init__.py')])) if (isFile(file)) seen.add(file)
+    }
+  }
+  return [...outside].sort()
+}
+
+/** The packages that a script for Node.js needs: its own, and those of the files of the skill that it imports. */
+export function nodePackages (script: string, folder: string, cache: ModuleCache<NodeImports>): string[] {
+  const outside = new Set<string>()
+  const seen = new Set<string>([script])
+  for (const path of seen) {
+    if (seen.size > modulesMax) break
+    const { packages, files } = importsFrom(path, cache, nodeImportsOf, { packages: [], files: [] })
+    for (const name of packages) outside.add(name)
+    for (const file of files) {
+      const at = join(dirname(path), file)
+      const found = [
+        at,
+        `${at}.js`,
+        `${at}.mjs`,
+        `${at}.cjs`,
+        `${at}.ts`,
+        at.replace(/\.([cm]?)js$/, '.$1ts'),
+        join(at, 'index.js')
+      ].find(one => isFile(one))
+      if (found?.startsWith(folder) === true) seen.add(found)
+    }
+  }
+  return [...outside].sort()
+}
+
+function importsFrom<T> (path: string, cache: ModuleCache<T>, read: (text: string) => T, nothing: T): T {
+  let found = cache.get(path)
+  if (found === undefined) {
+    try {
+      found = read(readText(path, moduleBytesMax))
+    } catch {
+      found = nothing // a fault that running it would show
+    }
+    cache.set(path, found)
+  }
+  return found
+}
+
+function isModule (path: string): boolean {
+  return isFile(`${path}.py`) || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function isFile (path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
+function up (path: string, levels: number): string {
+  return levels <= 0 ? path : up(dirname(path), levels - 1)
+}
+
+const versionRanges = /^(?:\s*,?\s*(?:===|[<>=!~]=?)\s*[\w.*+!-]+)+\s*$/
+
+/**
+ * What the skill itself says that it needs, as pip takes it, by the name of the distribution: `pillow` →
+ * `pillow>=10`.
+ */
+export function requirementsOf (
+  folder: string,
+  texts: readonly string[],
+  inline: readonly string[] = []
+): Map<string, string> {
+  const lines = [...inline]
+  for (const file of [join(folder, 'requirements.txt'), join(folder, SCRIPTS, 'requirements.txt')]) {
+    if (!isThere(file)) continue
+    try {
+      lines.push(...readText(file, requirementsBytesMax).split('\n'))
+    } catch {} // no text
+  }
+  for (const text of texts) {
+    for (const [, list = ''] of text.matchAll(/\b(?:pip[\d.]*|uv pip) install\s+([^\n`;&|#]+)/g))
+      lines.push(...list.split(/\s+/).map(word => word.replace(/^["']|["'.,)]+$/g, '')))
+  }
+  const found = new Map<string, string>()
+  for (const line of lines) {
+    const [whole, name, versions = ''] = /^([A-Za-z0-9][\w.-]*)(?:\[[\w,.-]*\])?([^;#]*)/.exec(line.trim()) ?? []
+    const requirement = versions.trim() === '' || versionRanges.test(versions) ? whole?.trim() : undefined
+    if (requirement !== undefined && name !== undefined && !found.has(normal(name)))
+      found.set(normal(name), requirement.replaceAll(' ', ''))
+  }
+  return found
+}
+
+/** What brings each Python module, as pip takes it: in the skill's own words where it has them. */
+export function packagesOf (
+  modules: readonly string[],
+  requirements: ReadonlyMap<string, string>
+): Record<string, string> {
+  return Object.fromEntries(
+    modules.map(module => {
+      const name = pythonPackageOf(module) ?? module
+      return [module, requirements.get(normal(name)) ?? requirements.get(normal(module)) ?? name]
+    })
+  )
+}
+
+function normal (name: string): string {
+  return name.toLowerCase().replaceAll(/[-_.]+/g, '-')
+}

@@ -1,0 +1,112 @@
+import { basename, dirname } from 'node:path'
+import type { CommandTemplate, ScriptNeeds, ToolDefinition } from '../../../kernel/index.ts'
+import type { Folder } from '../shared/protocol.ts'
+import { callOf, usageLine, type ScriptCall } from './script-arguments.ts'
+import { SCRIPTS, type ScriptFile } from '../shared/script-files.ts'
+import type { Mention } from './script-mentions.ts'
+import type { ScriptReading } from './script-reading.ts'
+import type { Runner } from './script-runner.ts'
+import { defineTools, type ParameterSource } from '../shared/tools.ts'
+
+/** The longest usage of an error, and description of a tool, in characters. */
+const usageMax = 500
+const descriptionMax = 2_000
+
+/** A program below `scripts/`. */
+export interface Script extends ScriptFile {
+  runner: Runner
+  reading: ScriptReading
+  mention: Mention
+}
+
+/** The tool that runs a script: with the arguments that were read as parameters, or with a list of any. */
+export function toolOf (script: Script, name: string, folder: Folder, needs: ScriptNeeds | undefined): ToolDefinition {
+  const { file, reading } = script
+  const { interface: found } = reading
+  const usage =
+    reading.usage ??
+    (found === undefined || found.arguments.length === 0 ? undefined : usageLine(basename(file), found))
+  const read = found === undefined ? undefined : callOf(found)
+  const tool = read === undefined ? undefined : tried(script, name, read)
+  const call = read === undefined || tool === undefined ? anyArguments(script) : read
+  const line = usage?.split('\n').find(line => !line.startsWith('#'))
+  return {
+    ...(tool ?? defined(script, name, call, usage)),
+    runtime: 'native',
+    command: commandOf(script, folder, call),
+    ...(line !== undefined && { usage: cut(line, usageMax) }),
+    ...(needs !== undefined && { script: needs })
+  }
+}
+
+/** A tool with the parameters that were read; undefined where they are none that a tool can have. */
+function tried (script: Script, name: string, call: ScriptCall): ToolDefinition | undefined {
+  try {
+    return defined(script, name, call, undefined)
+  } catch {
+    return undefined
+  }
+}
+
+/** @param usage to be told in the description */
+function defined (
+  { file, reading: { about, reads_stdin } }: Script,
+  name: string,
+  { parameters, rules }: ScriptCall,
+  usage: string | undefined
+): ToolDefinition {
+  const said = `Run ${SCRIPTS}/${file}${about === '' ? '' : `: ${about}`}`
+  const description = usage === undefined ? said : `${said}${/[.!?…]$/.test(said) ? '' : '.'} Usage: ${usage}`
+  const all = reads_stdin && !parameters.some(({ name }) => name === stdin.name) ? [...parameters, stdin] : parameters
+  const [tool] = defineTools([
+    { name, description: cut(description, descriptionMax), parameters: all, ...(rules !== undefined && { rules }) }
+  ])
+  if (tool === undefined) throw new Error(`${file} makes no tool`)
+  return tool
+}
+
+function commandOf (
+  {
+    path,
+    runner: {
+      language,
+      command: [program = '', ...fixed]
+    },
+    reading
+  }: Script,
+  { path: folder }: Folder,
+  { parameters, template }: ScriptCall
+): CommandTemplate {
+  const reads = reading.reads_stdin || parameters.some(({ name }) => name === stdin.name)
+  return {
+    program,
+    parts: [...fixed.map(literal => ({ kind: 'argument' as const, pieces: [{ literal }] })), ...template.parts],
+    dashes: template.dashes,
+    ...(reads && { stdin: [{ parameter: stdin.name }] }),
+    // Scripts import each other from their own folder, and from the skill's: `from scripts.utils import …`.
+    ...(language === 'python' && { env: { PYTHONPATH: [{ literal: [folder, dirname(path)].join(':') }] } })
+  }
+}
+
+const stdin: ParameterSource = { name: 'stdin', type: 'string', description: 'Standard input', default: '' }
+
+/** Any arguments, where what a script takes is not known one by one. */
+function anyArguments ({ reading: { least } }: Script): ScriptCall {
+  const parameter: ParameterSource = {
+    name: 'arguments',
+    type: 'array',
+    description: 'Command-line arguments',
+    items: { type: 'string' },
+    maxItems: 1000,
+    allow_dash: true,
+    ...(least > 0 ? { required: true, minItems: least } : { default: [] })
+  }
+  return {
+    parameters: [parameter, stdin],
+    template: { parts: [{ kind: 'spread', parameter: 'arguments' }], dashes: ['arguments'] }
+  }
+}
+
+function cut (text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max - 1)}…` : text
+}

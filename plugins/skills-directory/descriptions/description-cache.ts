@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { access, mkdir, readFile, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isObject, messageOf, replaceFile, type JsonObject, type Logger } from '../../../kernel/index.ts'
+import type { Described, Folder } from '../shared/protocol.ts'
+import { stampOf } from '../listing/revision.ts'
+
+/** An entry in use is marked as used this often. */
+const mark_ms = 24 * 60 * 60 * 1000
+/** An entry that was not used for so long is dropped, as builds of modules are. */
+const unusedMax_ms = 14 * mark_ms
+/** Into how many files descriptions are divided: few enough that a thousand skills are read and written fast, enough that one of them is. */
+const drawers = 64
+
+/** A description as it is kept. */
+interface Entry {
+  /** What it was made by and of; see `#keyOf`. */
+  key: string
+  /** When it was last marked as used, in milliseconds since 1970. */
+  used_ms: number
+  described: Described
+}
+
+/** The entries of one file, by the path of their folder. */
+interface Drawer { entries: Map<string, Entry>, changed: Set<string> }
+
+/**
+ * Descriptions of skills, kept from one start to the next: describing one runs its code in a thread, and starting that
+ * thread takes longer than all else that listing skills does. A description is used again only for the same revision of the
+ * folder, by the same build of this program on the same Node.js. Skills at fault are not kept. Where several processes write at
+ * once, one may undo what another kept: then that is described once more.
+ */
+export class DescriptionCache {
+  readonly #directory: string
+  readonly #log: Logger
+  readonly #maker: Promise<string>
+  /** By their number; read when one is asked for, and anew after they were saved. */
+  readonly #drawers = new Map<number, Promise<Drawer>>()
+
+  constructor (directory: string, log: Logger) {
+    this.#directory = directory
+    this.#log = log
+    this.#maker = makerOf()
+  }
+
+  /** The description of a folder as it is now; undefined where it has to be described. */
+  async get (folder: Folder): Promise<Described | undefined> {
+    const { entries, changed } = await this.#drawerOf(folder)
+    const entry = entries.get(folder.path)
+    if (entry === undefined) return undefined
+    const { key, used_ms, described } = entry
+    try {
+      if (key !== await this.#keyOf(folder, described.outside)) return undefined
+      const { module } = described.skill
+      if (module !== undefined) await access(module) // a built one may have been pruned
+      if (Date.now() - used_ms > mark_ms) {
+        entry.used_ms = Date.now()
+        changed.add(folder.path)
+        if (module?.startsWith(this.#directory) === true) await mark(module)
+      }
+      return described
+    } catch {
+      return undefined // its module has gone
+    }
+  }
+
+  /** Keeps a description, once `save` is called. */
+  async put (folder: Folder, described: Described): Promise<void> {
+    const { entries, changed } = await this.#drawerOf(folder)
+    entries.set(folder.path, { key: await this.#keyOf(folder, described.outside), used_ms: Date.now(), described })
+    changed.add(folder.path)
+  }
+
+  /** Writes what was put. That it can't be kept is no reason not to serve. */
+  async save (): Promise<void> {
+    const all = [...this.#drawers]
+    this.#drawers.clear()
+    await Promise.all(all.map(async ([number, drawer]) => { await this.#write(number, await drawer) }))
+  }
+
+  /** Marks a module as used, where it is one of the cache's. @returns whether it is there */
+  async keep (module: string): Promise<boolean> {
+    try {
+      await mark(module)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  async #write (number: number, { entries, changed }: Drawer): Promise<void> {
+    if (changed.size === 0) return
+    const path = this.#pathOf(number)
+    try {
+      await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+      const { entries: present } = await this.#read(number) // others may have written meanwhile
+      for (const folder of changed) {
+        const entry = entries.get(folder)
+        if (entry !== undefined) present.set(folder, entry)
+      }
+      const since_ms = Date.now() - unusedMax_ms
+      await replaceFile(path, JSON.stringify(Object.fromEntries([...present].filter(([, { used_ms }]) => used_ms > since_ms))), { durable: false })
+    } catch (error) {
+      this.#log.debug({ path, error: messageOf(error) }, 'descriptions of skills could not be kept')
+    }
+  }
+
+  #drawerOf ({ path }: Folder): Promise<Drawer> {
+    const number = (createHash('sha256').update(path).digest()[0] ?? 0) % drawers
+    let drawer = this.#drawers.get(number)
+    if (drawer === undefined) this.#drawers.set(number, drawer = this.#read(number))
+    return drawer
+  }
+
+  async #read (number: number): Promise<Drawer> {
+    const entries = new Map<string, Entry>()
+    try {
+      const values = JSON.parse(await readFile(this.#pathOf(number), 'utf8')) as JsonObject
+      for (const [path, entry] of Object.entries(values)) if (isEntry(entry)) entries.set(path, entry)
+    } catch {} // not there, or damaged
+    return { entries, changed: new Set() }
+  }
+
+  #pathOf (number: number): string {
+    return join(this.#directory, `${number}.skills.json`)
+  }
+
+  async #keyOf ({ path, revision }: Folder, outside: readonly string[]): Promise<string> {
+    return [await this.#maker, path, revision, await stampOf(outside)].join('\n')
+  }
+}
+
+/** Ours; what is in it is known by its key. */
+function isEntry (value: unknown): value is Entry {
+  return isObject(value) && typeof value['key'] === 'string' && typeof value['used_ms'] === 'number' && isObject(value['described']) && Array.isArray(value['described']['outside']) && Array.isArray(value['described']['broken']) && isObject(value['described']['skill'])
+}
+
+async function mark (path: string): Promise<void> {
+  const now = new Date()
+  if (now.getTime() - (await stat(path)).mtimeMs > mark_ms) await utimes(path, now, now)
+}
+
+/** What makes descriptions: this build of the thread that does, and this Node.js, which commands of skills may name. */
+async function makerOf (): Promise<string> {
+  return `${process.version} ${process.execPath} ${await stampOf([fileURLToPath(new URL('../reader/worker.js', import.meta.url))])}`
+}

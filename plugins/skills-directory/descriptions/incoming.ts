@@ -1,0 +1,99 @@
+import { isObject, TOOL_NAME, toolsMax, type JsonObject } from '../../../kernel/index.ts'
+import type { Description, Reply, Request } from '../shared/protocol.ts'
+
+/** The longest text of a description, a fault or a warning, and the longest instructions, in characters. */
+const textMax = 65_536
+const instructionsMax = 16 * 1_048_576
+/** The most files that a skill is built from, and permissions of one kind. */
+const listMax = 10_000
+/** The deepest plain data of a skill, and how much of it there may be. */
+const depthMax = 100
+const valuesMax = 2_000_000
+
+/**
+ * Reads a reply of the thread that describes skills. Modules run in it, so it may be anything that can be sent.
+ * @returns undefined where it is no answer to the request
+ */
+export function readReply (value: unknown, request: Request): Reply | undefined {
+  if (!isObject(value)) return undefined
+  const { type, removed, descriptions } = value
+  switch (request.type) {
+    case 'build': return type === 'built' ? { type } : undefined
+    case 'prune': return type === 'pruned' && isCount(removed) ? { type, removed } : undefined
+    case 'describe': {
+      if (type !== 'described' || !Array.isArray(descriptions) || descriptions.length !== request.folders.length) return undefined
+      return isDescriptions(descriptions) ? { type, descriptions } : undefined
+    }
+  }
+}
+
+/** Whether it is what the thread says when it has started. */
+export function isReady (value: unknown): boolean {
+  return isObject(value) && value['type'] === 'ready'
+}
+
+function isDescriptions (values: readonly unknown[]): values is Description[] {
+  const left = { values: valuesMax }
+  return values.every(value => isDescription(value) && isPlain(value, depthMax, left))
+}
+
+function isDescription (value: unknown): value is Description {
+  if (!isObject(value) || typeof value['ran_code'] !== 'boolean') return false
+  const { fault, skill, broken, warnings, outside } = value
+  if (fault !== undefined) return isObject(fault) && isText(fault['name']) && isText(fault['path']) && isText(fault['error']) && (fault['outside'] === undefined || isTexts(fault['outside']))
+  return isObject(skill) && isSkill(skill) && isTexts(outside) && Array.isArray(warnings) && warnings.length <= listMax && warnings.every(isWarning) &&
+    Array.isArray(broken) && broken.length <= toolsMax && broken.every(isBroken)
+}
+
+function isWarning (value: unknown): boolean {
+  return isObject(value) && isText(value['name']) && isText(value['path']) && isText(value['warning'])
+}
+
+function isBroken (value: unknown): boolean {
+  return isObject(value) && isText(value['name']) && isMaybeText(value['tool']) && isText(value['path']) && isText(value['error']) && value['serving'] === undefined
+}
+
+function isSkill ({ name, description, version, runtime, instructions, permissions, directory, module, revision, tools }: JsonObject): boolean {
+  return isText(name) && isText(description) && isMaybeText(version) && isText(runtime) && isText(directory) && isMaybeText(module) && isText(revision) &&
+    (instructions === undefined || (typeof instructions === 'string' && instructions.length <= instructionsMax)) &&
+    isObject(permissions) && typeof permissions['network'] === 'boolean' && ['write', 'env', 'secrets'].every(kind => isTexts(permissions[kind])) &&
+    Array.isArray(tools) && tools.length <= toolsMax && tools.every(isTool)
+}
+
+function isTool (value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { name, description, parameters, input_schema, timeout_ms, runtime, secrets, command } = value
+  return typeof name === 'string' && TOOL_NAME.test(name) && isText(description) && isMaybeText(runtime) && isTexts(secrets) && isObject(input_schema) &&
+    (timeout_ms === undefined || (isCount(timeout_ms) && timeout_ms > 0)) &&
+    (command === undefined || (isObject(command) && isText(command['program']) && Array.isArray(command['parts']) && isTexts(command['dashes']))) &&
+    Array.isArray(parameters) && parameters.every(isParameter)
+}
+
+function isParameter (value: unknown): boolean {
+  return isObject(value) && isText(value['name']) && isText(value['type']) && isText(value['description']) && typeof value['required'] === 'boolean'
+}
+
+function isTexts (value: unknown): boolean {
+  return Array.isArray(value) && value.length <= listMax && value.every(isText)
+}
+
+function isText (value: unknown): value is string {
+  return typeof value === 'string' && value.length <= textMax
+}
+
+function isMaybeText (value: unknown): boolean {
+  return value === undefined || isText(value)
+}
+
+function isCount (value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+}
+
+/** Whether it is data as manifests hold it, no deeper and no more than that. */
+function isPlain (value: unknown, depth: number, left: { values: number }): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value !== 'bigint' && --left.values >= 0
+  if (value instanceof Date) return true
+  if (depth === 0 || --left.values < 0) return false
+  if (Array.isArray(value)) return value.every(inner => isPlain(inner, depth - 1, left))
+  return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(inner => isPlain(inner, depth - 1, left))
+}

@@ -1,0 +1,143 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { fromHome, type Config, type SkillWarning, type ToolDefinition } from '../../../kernel/index.ts'
+import type { Folder } from '../shared/protocol.ts'
+
+type Settings = Config['skills']['config']
+type Command = NonNullable<ToolDefinition['command']>
+
+/** Where programs are within a virtual environment. */
+const bin = process.platform === 'win32' ? 'Scripts' : 'bin'
+const program = process.platform === 'win32' ? 'python.exe' : 'python'
+
+/** A Python that a skill's settings name. */
+interface Python {
+  interpreter: string
+  /** The folder of the virtual environment, where it is one. */
+  venv?: string
+  warning?: string
+}
+
+/**
+ * Chooses what runs the Python scripts of Agent Skills folders: the interpreter or virtual environment that
+ * `[skills.config.NAME] python` names; for a script that names its packages itself, uv where it is there; else what
+ * the script says.
+ */
+export class Interpreters {
+  readonly #settings: Settings
+  readonly #env: NodeJS.ProcessEnv
+  #uv: Promise<boolean> | undefined
+
+  constructor(settings: Settings, env: NodeJS.ProcessEnv = process.env) {
+    this.#settings = settings
+    this.#env = env
+  }
+
+  /** The tools of a folder with what runs them here. */
+  async choose(
+    { name, path }: Pick<Folder, 'name' | 'path'>,
+    tools: readonly ToolDefinition[]
+  ): Promise<{ tools: ToolDefinition[], warnings: SkillWarning[] }> {
+    if (!tools.some(({ script }) => script?.language === 'python')) return { tools: [...tools], warnings: [] }
+    const python = await this.#pythonOf(name, path)
+    const uv =
+      python === undefined &&
+      tools.some(({ script }) => script?.inline === true) &&
+      (await (this.#uv ??= isInPath('uv', this.#env['PATH'] ?? '')))
+    const warnings = python?.warning === undefined ? [] : [{ name, path, warning: python.warning }]
+    return {
+      tools: tools.map(tool =>
+        python !== undefined ? withPython(tool, python, this.#env['PATH'] ?? '') : uv ? withUv(tool) : tool
+      ),
+      warnings
+    }
+  }
+
+  async #pythonOf (name: string, folder: string): Promise<Python | undefined> {
+    const settings = this.#settings[name]
+    const given = settings !== undefined && Object.hasOwn(settings, 'python') ? settings['python'] : undefined
+    if (given === undefined) return undefined
+    const about = `[skills.config.${name}] python`
+    if (typeof given !== 'string' || given === '')
+      return {
+        interpreter: 'python3',
+        warning: `${about} must be the path of an interpreter or of a virtual environment`
+      }
+    if (!/[/\\]/.test(given)) return { interpreter: given } // a command, looked for in PATH
+    const path = resolve(folder, fromHome(given))
+    const found = await stat(path).catch(() => undefined)
+    if (found?.isDirectory() !== true)
+      return found === undefined
+        ? { interpreter: path, warning: `${about}: ${path} does not exist` }
+        : { interpreter: path }
+    const interpreter = join(path, bin, program)
+    const there = await access(interpreter, constants.X_OK).then(
+      () => true,
+      () => false
+    )
+    return {
+      interpreter,
+      venv: path,
+      ...(!there && { warning: `${about}: ${path} is no virtual environment: ${interpreter} can't be executed` })
+    }
+  }
+}
+
+/**
+ * Runs a script by this interpreter; the skill's other scripts find it first, as in a virtual environment that is
+ * activated.
+ */
+function withPython (tool: ToolDefinition, { interpreter, venv }: Python, path: string): ToolDefinition {
+  const { command, script } = tool
+  if (command === undefined) return tool
+  const env: Command['env'] = {
+    ...command.env,
+    ...(venv !== undefined && {
+      VIRTUAL_ENV: [{ literal: venv }],
+      PATH: [{ literal: [join(venv, bin), path].join(delimiter) }]
+    })
+  }
+  if (script?.language !== 'python') return venv === undefined ? tool : { ...tool, command: { ...command, env } }
+  return {
+    ...tool,
+    command: { ...runBy(command, script.file, [interpreter]), env },
+    script: { ...script, interpreter: [interpreter] }
+  }
+}
+
+function withUv (tool: ToolDefinition): ToolDefinition {
+  const { command, script } = tool
+  if (command === undefined || script?.inline !== true) return tool
+  const interpreter = ['uv', 'run', '--script']
+  return { ...tool, command: runBy(command, script.file, interpreter), script: { ...script, interpreter } }
+}
+
+/** The command with another interpreter before the script. */
+function runBy (command: Command, file: string, [program = '', ...fixed]: readonly string[]): Command {
+  const at = command.parts.findIndex(
+    part =>
+      part.kind === 'argument' &&
+      part.pieces.length === 1 &&
+      part.pieces.some(piece => 'literal' in piece && piece.literal === file)
+  )
+  const rest = command.program === file ? command.parts : command.parts.slice(at + 1)
+  return {
+    ...command,
+    program,
+    parts: [...[...fixed, file].map(literal => ({ kind: 'argument' as const, pieces: [{ literal }] })), ...rest]
+  }
+}
+
+async function isInPath (program: string, path: string): Promise<boolean> {
+  for (const folder of path.split(delimiter)) {
+    if (
+      isAbsolute(folder) &&
+      (await access(join(folder, program), constants.X_OK).then(
+        () => true,
+        () => false
+      ))
+    )
+      return true
+  }
+  return false
+}

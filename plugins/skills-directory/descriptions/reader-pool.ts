@@ -1,0 +1,190 @@
+import { messageOf, type Logger } from '../../../kernel/index.ts'
+import { Describer, DescriberFault, type DescriberOptions, type Watch } from './reader-thread.ts'
+import type { Described, Fault, Folder, Reply } from '../shared/protocol.ts'
+
+/** Threads there may be: modules that take long each have one, so that they hold up nothing else. */
+const threadsMax = 8
+/** How long the last thread is kept for what an author saves next. */
+const keep_ms = 10_000
+
+/** What a thread does next, and what is called when that is done, or could not be. */
+interface Job { work (describer: Describer, watch: Watch): Promise<void>, done (): void }
+
+/** A thread, or what starts one, while there is something to do. */
+interface Lane {
+  readonly describer: Describer
+  /** Since when (performance.now()) what it does is known to take long. */
+  slow_ms: number | undefined
+  stopped: boolean
+}
+
+/**
+ * Reads folders in threads. As long as all goes well there is one, which takes them in turn; where a module takes long, another goes on
+ * with the others beside it.
+ */
+export class Reading {
+  readonly #options: DescriberOptions
+  readonly #log: Logger
+  readonly #queue: Job[] = []
+  readonly #lanes = new Set<Lane>()
+  /** The thread that is kept while there is nothing to do. */
+  #kept: Describer | undefined
+  #idle: NodeJS.Timeout | undefined
+  /** Nothing more is expected soon: no thread is kept. */
+  #resting = false
+  #closed = false
+
+  constructor (options: DescriberOptions) {
+    this.#options = options
+    this.#log = options.log
+  }
+
+  /** Starts a thread, for what will be read. */
+  start (): void {
+    if (this.#lanes.size > 0 || this.#closed) return
+    clearTimeout(this.#idle)
+    this.#kept ??= new Describer(this.#options)
+    this.#kept.start()
+  }
+
+  /** Whether a thread is there. */
+  get started (): boolean {
+    return this.#lanes.size > 0 || this.#kept?.started === true
+  }
+
+  /** How long nothing was done but what takes long, in milliseconds. */
+  get stuck_ms (): number {
+    if (this.#queue.length > 0 || this.#lanes.size === 0) return 0
+    const now = performance.now()
+    return Math.min(...[...this.#lanes].map(({ slow_ms }) => slow_ms === undefined ? 0 : now - slow_ms))
+  }
+
+  /** Builds modules before they are read. That they can't be built is told then. */
+  build (folders: Folder[]): Promise<void> {
+    return this.#add(async describer => { await describer.ask({ type: 'build', folders }) })
+  }
+
+  /** Reads folders. @returns what each holds, in their order; rejects when reading was stopped */
+  async describe (folders: readonly Folder[]): Promise<(Described | Fault)[]> {
+    let found: (Described | Fault)[] = []
+    await this.#add(async (describer, watch) => { found = await describeAll(folders, describer, watch) })
+    return found
+  }
+
+  /** Removes old builds. What keeps it from that is no reason not to serve. */
+  prune (): Promise<void> {
+    return this.#add(async describer => {
+      const { removed } = expect((await describer.ask({ type: 'prune' })).reply, 'pruned')
+      if (removed > 0) this.#log.debug({ removed }, 'unused builds of skills were removed')
+    })
+  }
+
+  /** Nothing more is expected soon: ends the thread that is kept, and what else there is when it has done what it does. */
+  async rest (): Promise<void> {
+    this.#resting = true
+    clearTimeout(this.#idle)
+    const kept = this.#kept
+    this.#kept = undefined
+    await kept?.end()
+  }
+
+  /** Ends all threads, and what they do. */
+  async stop (): Promise<void> {
+    this.#queue.length = 0
+    const lanes = [...this.#lanes]
+    this.#lanes.clear()
+    for (const lane of lanes) lane.stopped = true
+    await Promise.all([this.rest(), ...lanes.map(({ describer }) => describer.close())])
+  }
+
+  /** Ends all, for good. */
+  async close (): Promise<void> {
+    this.#closed = true
+    await this.stop()
+  }
+
+  /** Resolves when it is done, or could not be; never when it was stopped. */
+  #add (work: Job['work']): Promise<void> {
+    this.#resting = false
+    return new Promise(resolve => {
+      this.#queue.push({ work, done: resolve })
+      this.#widen()
+    })
+  }
+
+  /** Another thread, where nothing but long work is done while something waits. */
+  #widen (): void {
+    if (this.#closed || this.#queue.length === 0 || this.#lanes.size >= threadsMax || [...this.#lanes].some(({ slow_ms }) => slow_ms === undefined)) return
+    clearTimeout(this.#idle)
+    const lane: Lane = { describer: this.#kept ?? new Describer(this.#options), slow_ms: undefined, stopped: false }
+    this.#kept = undefined
+    this.#lanes.add(lane)
+    void this.#work(lane)
+  }
+
+  async #work (lane: Lane): Promise<void> {
+    const { describer } = lane
+    for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
+      lane.slow_ms = undefined
+      try {
+        await job.work(describer, {
+          slow: () => {
+            lane.slow_ms = performance.now()
+            this.#widen()
+          },
+          others: this.#lanes.size - 1
+        })
+      } catch (error) {
+        this.#log.debug({ error: messageOf(error) }, 'skills could not be prepared')
+      }
+      if (lane.stopped) return
+      job.done()
+    }
+    this.#lanes.delete(lane)
+    if (this.#lanes.size > 0 || this.#kept !== undefined || this.#resting) return await describer.end()
+    this.#kept = describer
+    this.#idle = setTimeout(() => { void this.rest() }, keep_ms).unref()
+  }
+}
+
+async function describeAll (folders: readonly Folder[], describer: Describer, watch: Watch, again = false): Promise<(Described | Fault)[]> {
+  const [folder, ...more] = folders
+  if (folder === undefined) return []
+  try {
+    // Only what runs code is let go on for long beside others.
+    const { reply, suspect } = await describer.ask({ type: 'describe', folders: [...folders] }, folder.module ? watch : undefined)
+    const found = expect(reply, 'described').descriptions.map(description => {
+      if ('fault' in description) return description.fault
+      const { ran_code: _ran, ...described } = description
+      return described
+    })
+    return suspect && !again ? await withoutSuspects(folders, found, describer, watch) : found
+  } catch (error) {
+    if (!(error instanceof DescriberFault)) throw error
+    if (more.length > 0) { // one of them, or too many for the time they have together
+      const found: (Described | Fault)[] = []
+      for (const one of folders) found.push(...await describeAll([one], describer, watch))
+      return found
+    }
+    // What an earlier skill left behind in the thread (a timer, say) may be at fault: a fresh thread tells.
+    if (error.suspect && !again) return await describeAll(folders, describer, watch, true)
+    return [{ name: folder.name, path: folder.path, error: error.message }]
+  }
+}
+
+/** What an earlier skill changed in the thread may be what is wrong with those that are at fault: a fresh thread tells. */
+async function withoutSuspects (folders: readonly Folder[], found: readonly (Described | Fault)[], describer: Describer, watch: Watch): Promise<(Described | Fault)[]> {
+  const faulty = folders.filter((_, i) => {
+    const one = found[i]
+    return one === undefined || 'error' in one || one.broken.length > 0
+  })
+  if (faulty.length === 0) return [...found]
+  await describer.end()
+  const fresh = await describeAll(faulty, describer, watch, true)
+  return folders.flatMap((folder, i) => (faulty.includes(folder) ? fresh[faulty.indexOf(folder)] : found[i]) ?? [])
+}
+
+function expect<T extends Reply['type']> (reply: Reply, type: T): Extract<Reply, { type: T }> {
+  if (reply.type !== type) throw new DescriberFault(`it was answered by "${reply.type}" instead of "${type}"`, false)
+  return reply as Extract<Reply, { type: T }> // by the comparison above
+}

@@ -1,0 +1,189 @@
+import { realpath } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { within, type Config, type Logger } from '../../../kernel/index.ts'
+import { mapAtMost } from '../shared/at-most.ts'
+import { DescriptionCache } from './description-cache.ts'
+import { readingMax } from '../listing/list.ts'
+import type { Described, Fault, Folder } from '../shared/protocol.ts'
+import { Reading } from './reader-pool.ts'
+
+const skillModule = fileURLToPath(new URL('../../../kernel/skill.js', import.meta.url))
+
+export interface DescribingOptions {
+  config: Config
+  data_dir: string
+  /** How long describing one skill may take. */
+  describe_ms: number
+  log: Logger
+}
+
+/** A folder that was not read in time. `unread`: it is read on, and `read` tells when it was. */
+export type Unread = Fault & { unread: true }
+
+/** A folder that is being read, or was read after nobody waited for it any more. */
+interface Late { revision: string, found: Described | Fault | undefined }
+
+/** The most folders that are read in one request. */
+const togetherMax = 50
+/** How often is looked whether there is anything to wait for. */
+const look_ms = 100
+/** The most folders that may be remembered because they were read too late. */
+const lateMax = 10_000
+
+/**
+ * Describes folders: what was described before and has not changed since is known from the cache; everything else is read, and
+ * its code run, in worker threads.
+ */
+export class Describing {
+  readonly #options: DescribingOptions
+  readonly #cache: DescriptionCache
+  readonly #reading: Reading
+  /** By path. */
+  readonly #late = new Map<string, Late>()
+  #closed = false
+  /** Called with the path of a folder that was read after nobody waited for it any more. */
+  read: (path: string) => void = () => {}
+
+  constructor (options: DescribingOptions) {
+    this.#options = options
+    const directory = join(options.data_dir, 'cache', 'skills')
+    this.#cache = new DescriptionCache(directory, options.log)
+    this.#reading = new Reading({
+      cache_dir: directory, skill_module: skillModule, limit_ms: options.describe_ms, heap_bytes_max: options.config.execution.heap_bytes_max, log: options.log
+    })
+  }
+
+  /**
+   * Describes folders, one call at a time.
+   * @param lasting whether more is to be described soon, so that the thread stays for a while
+   * @param wait_ms how long is waited in all; a third of it where only modules are left that take long
+   * @returns what each folder holds, in their order. Rejects only with the signal's reason.
+   */
+  async describe (folders: readonly Folder[], signal: AbortSignal, { lasting, wait_ms }: { lasting: boolean, wait_ms: number }): Promise<(Described | Fault | Unread)[]> {
+    const reading = this.#reading
+    const known = await mapAtMost(readingMax, folders, async folder => {
+      const described = await this.#cache.get(folder)
+      if (described === undefined && !signal.aborted) reading.start() // while others are looked up
+      return described
+    })
+    try {
+      const found = new Map<Folder, Described | Fault>()
+      for (const [i, described] of known.entries()) if (described !== undefined && folders[i] !== undefined) found.set(folders[i], described)
+      const unknown = folders.filter(folder => !found.has(folder))
+      const left = unknown.filter(folder => !this.#takeLate(folder, found))
+      const done = this.#readAll(left, found)
+      await abortable(this.#wait(done, wait_ms), signal)
+      for (const folder of left) if (!found.has(folder)) this.#remember(folder)
+      return folders.map(folder => found.get(folder) ?? this.#unread(folder))
+    } catch (error) {
+      this.#late.clear()
+      await reading.stop()
+      throw error
+    } finally {
+      if (!lasting) await reading.rest()
+      await this.#cache.save()
+    }
+  }
+
+  /** Ends the threads. */
+  async close (): Promise<void> {
+    this.#closed = true
+    await this.#reading.close()
+  }
+
+  /** Sees to it that the module of a skill that serves is not pruned. @returns whether it is there at all */
+  keep (module: string): Promise<boolean> {
+    return this.#cache.keep(module)
+  }
+
+  /** Where scripts are trusted, without symbolic links; a directory that is not there trusts nothing. */
+  async trustedPaths (): Promise<(path: string) => boolean> {
+    const found = await Promise.all(this.#options.config.skills.trusted.map(path => realpath(path).catch(() => undefined)))
+    return path => found.some(trusted => trusted !== undefined && (path === trusted || path.startsWith(trusted + sep)))
+  }
+
+  async #wait (done: Promise<unknown>, wait_ms: number): Promise<void> {
+    const until_ms = performance.now() + wait_ms
+    for (let left_ms = wait_ms; left_ms > 0 && this.#reading.stuck_ms < wait_ms / 3; left_ms = until_ms - performance.now()) {
+      if (await within(Math.min(left_ms, look_ms), done)) return
+    }
+  }
+
+  /** Reads folders and keeps what they hold. */
+  async #readAll (folders: readonly Folder[], found: Map<Folder, Described | Fault>): Promise<void> {
+    const modules = folders.filter(({ module }) => module)
+    const works: Promise<void>[] = []
+    if (modules.length > 1) for (let i = 0; i < modules.length; i += togetherMax) works.push(this.#reading.build(modules.slice(i, i + togetherMax)))
+    for (const chunk of chunksOf(folders)) works.push(this.#readChunk(chunk, found))
+    if (this.#reading.started) works.push(this.#reading.prune())
+    await Promise.all(works)
+  }
+
+  async #readChunk (chunk: readonly Folder[], found: Map<Folder, Described | Fault>): Promise<void> {
+    const described = await this.#reading.describe(chunk)
+    if (this.#closed) return
+    const kept = chunk.map(async (folder, i) => {
+      const one = described[i]
+      if (one === undefined) return
+      found.set(folder, one)
+      if ('skill' in one) await this.#cache.put(folder, one)
+    })
+    await Promise.all(kept)
+    for (const folder of chunk) await this.#tellLate(folder, found.get(folder))
+  }
+
+  /** Takes what was read of a folder, or is being read, since it was last asked for. @returns whether there is such a thing */
+  #takeLate (folder: Folder, found: Map<Folder, Described | Fault>): boolean {
+    const late = this.#late.get(folder.path)
+    if (late === undefined || late.revision !== folder.revision) return false
+    if (late.found === undefined) return true
+    found.set(folder, late.found)
+    this.#late.delete(folder.path)
+    return true
+  }
+
+  /** It is read on, though nobody waits for it. */
+  #remember ({ path, revision }: Folder): void {
+    this.#late.delete(path)
+    this.#late.set(path, { revision, found: undefined })
+    const [oldest] = this.#late.keys()
+    if (this.#late.size > lateMax && oldest !== undefined) this.#late.delete(oldest)
+  }
+
+  async #tellLate ({ path, revision }: Folder, found: Described | Fault | undefined): Promise<void> {
+    const late = this.#late.get(path)
+    if (late?.revision !== revision || found === undefined) return
+    late.found = found
+    await this.#cache.save()
+    this.read(path)
+  }
+
+  #unread ({ name, path }: Folder): Unread {
+    return { name, path, error: 'it takes long to read, and is being read still: it serves as soon as it was; does its module wait for something, or loop, while it is imported?', unread: true }
+  }
+}
+
+/** Folders that only have to be read are asked for together, which overlaps reading them with keeping what was read; those whose code runs, alone. */
+function chunksOf (folders: readonly Folder[]): Folder[][] {
+  const chunks: Folder[][] = []
+  for (const one of folders) {
+    const last = chunks.at(-1)
+    if (last === undefined || last.length >= togetherMax || one.module || last.some(({ module }) => module)) chunks.push([one])
+    else last.push(one)
+  }
+  return chunks
+}
+
+/** What a promise comes to, unless the signal aborts before. Rejects with its reason then. */
+async function abortable<T> (promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let abort = (): void => {}
+  const aborted = new Promise<never>((_resolve, reject) => { abort = () => { reject(signal.reason as Error) } })
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

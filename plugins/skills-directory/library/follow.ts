@@ -1,0 +1,175 @@
+import { stat } from 'node:fs/promises'
+import { messageOf, Scope, type Logger, type PluginContext } from '../../../kernel/index.ts'
+import type { Dirty, Library } from './library.ts'
+import { identityOf } from '../listing/list.ts'
+import type { Place } from '../listing/places.ts'
+import { Watchers, type OpenWatcher } from './watchers.ts'
+
+/** What a change waits for: this long without another, and no longer than that in all, in milliseconds. */
+const settle_ms = { quiet: 150, most: 2_000 }
+/** What changed is looked at once more after so long: for what came between the reading of a new folder and its watching. */
+const echo_ms = 1_000
+/** How often everything is looked at, for what no event told, and how often where there are no events. */
+const rescan_ms = { events: 60_000, polling: 2_000 }
+/** How often each directory is looked for. */
+const seek_ms = 1_000
+/** After a look, the next waits as long as that one took, and no longer than this, in milliseconds. */
+const restMax_ms = 5_000
+
+export interface FollowOptions {
+  library: Library
+  /** The library has something else to give. */
+  changed: () => void
+  /** `off`: only what was being read when the library was loaded is taken up. */
+  mode: 'events' | 'polling' | 'off'
+  open?: OpenWatcher
+  log: Logger
+  health: PluginContext['health']
+}
+
+/**
+ * Keeps a library true: events of the file system say where to look, what is there says whether anything changed. Events are
+ * gathered until they pause; where they fail, everything is looked at again and again.
+ */
+export class Follow {
+  readonly #options: FollowOptions
+  readonly #scope = new Scope()
+  readonly #stopped = new AbortController()
+  readonly #watchers: Watchers
+  #polling: boolean
+  /** Where to look; undefined stands for everywhere. */
+  #dirty: Map<Place, Set<string>> | undefined = new Map()
+  #due = false
+  /** performance.now() of the first event that is being waited with. */
+  #since_ms: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #running: Promise<void> | undefined
+  /** Not before this (performance.now()). */
+  #rest_ms = 0
+
+  constructor (options: FollowOptions) {
+    this.#options = options
+    this.#polling = options.mode === 'polling'
+    this.#watchers = new Watchers({
+      ...(options.open !== undefined && { open: options.open }),
+      log: options.log,
+      hint: (place, name) => { this.#hint(place, name) },
+      failed: reason => { this.#poll(reason) }
+    })
+    this.#scope.defer(() => this.#watchers.close())
+    options.library.whenRead((place, name) => { this.#hint(place, name) })
+    if (options.mode === 'off') this.#hintAll(options.library.unread)
+    else this.#lookAround()
+  }
+
+  /** Looks where events, or a while, say that something may have changed. */
+  #lookAround (): void {
+    const seeking = setInterval(() => { void this.#seek() }, seek_ms).unref()
+    this.#scope.defer(() => { clearInterval(seeking) })
+    this.#scope.defer(() => { for (const timer of this.#timers) clearTimeout(timer) })
+    this.#rescan()
+    this.#watch()
+    this.#everywhere() // for what changed since the library was loaded
+  }
+
+  /** Resolves when nothing is read any more. */
+  async close (): Promise<void> {
+    this.#stopped.abort(new Error('the skills are not followed any more'))
+    clearTimeout(this.#timer)
+    await this.#scope.close()
+    await this.#running
+  }
+
+  #hint (place: Place, name: string | undefined): void {
+    const names = this.#dirty?.get(place) ?? new Set()
+    this.#dirty?.set(place, names)
+    if (name !== undefined) names.add(name)
+    this.#wait(settle_ms.quiet)
+  }
+
+  #everywhere (): void {
+    this.#dirty = undefined
+    this.#wait(settle_ms.quiet)
+  }
+
+  /** Runs after so long, or later when more comes meanwhile. */
+  #wait (ms: number): void {
+    if (this.#stopped.signal.aborted) return
+    const now = performance.now()
+    this.#since_ms ??= now
+    this.#due = true
+    if (this.#running !== undefined) return // it looks when it has ended
+    const at_ms = Math.max(Math.min(now + ms, this.#since_ms + settle_ms.most), this.#rest_ms)
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#running = this.#run().finally(() => {
+        this.#running = undefined
+        if (this.#due) this.#wait(settle_ms.quiet)
+      })
+    }, at_ms - now)
+  }
+
+  async #run (): Promise<void> {
+    const dirty = this.#dirty
+    this.#dirty = new Map()
+    this.#due = false
+    this.#since_ms = undefined
+    const { library, changed, log } = this.#options
+    const began_ms = performance.now()
+    try {
+      const found = await library.refresh(dirty, this.#stopped.signal)
+      if (found.different) changed()
+      this.#watch()
+      if (found.again.size > 0) this.#later(found.again_ms, () => { this.#hintAll(found.again) })
+      if (found.changed.size > 0) this.#later(echo_ms, () => { this.#hintAll(found.changed) })
+    } catch (error) {
+      if (!this.#stopped.signal.aborted) log.error({ error: messageOf(error) }, 'the skills directories could not be looked at')
+    }
+    const now_ms = performance.now()
+    this.#rest_ms = now_ms + Math.min(now_ms - began_ms, restMax_ms)
+  }
+
+  #later (ms: number, work: () => void): void {
+    if (this.#stopped.signal.aborted) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      work()
+    }, ms).unref()
+    this.#timers.add(timer)
+  }
+
+  #hintAll (dirty: Dirty): void {
+    for (const [place, names] of dirty) for (const name of names) this.#hint(place, name)
+  }
+
+  #watch (): void {
+    if (!this.#polling && this.#options.mode !== 'off' && !this.#stopped.signal.aborted) this.#watchers.follow(this.#options.library.shelves)
+  }
+
+  /** Looks whether each directory is the one it was, and for what a skill at fault lacks: nothing tells when those are made, or replaced. */
+  async #seek (): Promise<void> {
+    for (const { place, listing } of this.#options.library.shelves) {
+      const identity = await stat(place.path).then(identityOf, () => undefined)
+      if (identity !== listing.identity) this.#hint(place, undefined)
+    }
+    this.#hintAll(await this.#options.library.mendable())
+  }
+
+  #rescan (): void {
+    this.#later(this.#polling ? rescan_ms.polling : rescan_ms.events, () => {
+      this.#everywhere()
+      this.#rescan()
+    })
+  }
+
+  #poll (reason: string): void {
+    if (this.#polling || this.#stopped.signal.aborted) return
+    this.#polling = true
+    this.#options.health.degrade(`changes of skills are found by looking every ${rescan_ms.polling / 1000} s: ${reason}`)
+    this.#options.log.warn({ reason }, 'the skills directories can\'t be watched; they are looked at again and again instead')
+    void this.#watchers.close()
+    this.#everywhere()
+    this.#rescan()
+  }
+}

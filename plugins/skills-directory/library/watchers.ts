@@ -1,0 +1,113 @@
+import { basename, join, relative, sep } from 'node:path'
+import { FSWatcher, type ChokidarOptions } from 'chokidar'
+import { hasCode, messageOf, type Logger } from '../../../kernel/index.ts'
+import type { Listing, Looked } from '../listing/list.ts'
+import type { Place } from '../listing/places.ts'
+import { countsForRevision, depthMax } from '../listing/revision.ts'
+
+/** Opens a watcher of these paths. */
+export type OpenWatcher = (paths: string[], options: ChokidarOptions) => Pick<FSWatcher, 'on' | 'close'>
+
+export interface WatchersOptions {
+  /** For tests; chokidar's by default. */
+  open?: OpenWatcher
+  log: Logger
+  /** Something changed at an entry of a place, or in the place itself. */
+  hint: (place: Place, name: string | undefined) => void
+  /** The system gives no more watchers. */
+  failed: (reason: string) => void
+}
+
+/** A place with what is known of it. */
+export interface Shelf { place: Place, listing: Listing, outside: (name: string) => readonly string[] }
+
+/** What is to be watched. A folder that was replaced by another has another key: what watched the old one sees nothing of the new. */
+interface Wanted { key: string, paths: string[], place: Place, root: string, name: string | undefined, ignored: (path: string, isFile: boolean) => boolean }
+
+const common = { ignoreInitial: true, followSymlinks: false, ignorePermissionErrors: true, atomic: false } satisfies ChokidarOptions
+
+/**
+ * Watchers of the file system for what counts of the skills: one for each place, as deep as what tells that a folder is a skill,
+ * and one for each folder of which more counts, or that lies elsewhere. Links are never followed, so that nothing is endless.
+ */
+export class Watchers {
+  readonly #options: WatchersOptions
+  readonly #open: OpenWatcher
+  readonly #watchers = new Map<string, Pick<FSWatcher, 'close'>>()
+  #closed = false
+
+  constructor (options: WatchersOptions) {
+    this.#options = options
+    this.#open = options.open ?? ((paths, options) => new FSWatcher(options).add(paths))
+  }
+
+  /** Watches this, and nothing else any more. */
+  follow (shelves: readonly Shelf[]): void {
+    if (this.#closed) return
+    const wanted = new Map(shelves.flatMap(wantedOf).map(want => [want.key, want]))
+    for (const [key, watcher] of this.#watchers) {
+      if (wanted.has(key)) continue
+      this.#watchers.delete(key)
+      void watcher.close()
+    }
+    for (const want of wanted.values()) if (!this.#watchers.has(want.key)) this.#watch(want)
+  }
+
+  async close (): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#watchers.values()].map(watcher => watcher.close()))
+    this.#watchers.clear()
+  }
+
+  #watch ({ key, paths, place, root, name, ignored }: Wanted): void {
+    const { hint, log, failed } = this.#options
+    const watcher = this.#open(paths, { ...common, depth: depthMax + 1, ignored: (path, stats) => ignored(path, stats?.isFile() === true) })
+    this.#watchers.set(key, watcher)
+    watcher.on('all', (_event, path) => {
+      const [entry] = relative(root, path).split(sep)
+      hint(place, name ?? (entry === '' || entry === '..' ? undefined : entry))
+    })
+    watcher.on('ready', () => { hint(place, name) })
+    watcher.on('error', error => {
+      if (hasCode(error, 'ENOSPC')) failed(`the system's limit of watched files (fs.inotify.max_user_watches) is reached: ${messageOf(error)}`)
+      else if (hasCode(error, 'EMFILE', 'ENFILE')) failed(`the system's limit of watchers (fs.inotify.max_user_instances) or open files is reached: ${messageOf(error)}`)
+      else log.debug({ paths, error: messageOf(error) }, 'something could not be watched')
+    })
+  }
+}
+
+function wantedOf ({ place, listing, outside }: Shelf): Wanted[] {
+  const root = listing.real_path
+  if (root === undefined) return []
+  const deep: Wanted[] = []
+  for (const [name, looked] of listing.entries) {
+    const files = outside(name)
+    const linked = listing.linked.has(name)
+    const module = isModule(looked)
+    if (!linked && !module && files.length === 0) continue
+    const { real_path: folder, identity } = looked !== undefined && 'real_path' in looked ? looked : { real_path: join(root, name), identity: undefined }
+    deep.push({
+      key: [place.path, name, identity, folder, module, ...files].join('\0'),
+      paths: [folder, ...files], place, name, root: folder,
+      ignored: path => !files.includes(path) && !countsForRevision(folder, path, module)
+    })
+  }
+  return [{
+    key: [place.path, listing.identity, root].join('\0'),
+    paths: [root], place, name: undefined, root,
+    ignored: (path, isFile) => {
+      const [entry = '', ...below] = relative(root, path).split(sep)
+      if (entry === '') return false
+      if (entry.startsWith('.') || entry === 'node_modules') return true
+      return below.length === 0 ? isFile : !countsForRevision(join(root, entry), path, false) || isHidden(path)
+    }
+  }, ...deep]
+}
+
+function isModule (looked: Looked): boolean {
+  return looked !== undefined && 'module' in looked && looked.module
+}
+
+function isHidden (path: string): boolean {
+  return basename(path).startsWith('.')
+}

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build, version as esbuildVersion, type BuildFailure } from 'esbuild'
+import { messageOf, replaceFile } from '../../../kernel/index.ts'
+import { filesKnowTheirPlace, inputsAreNamed, packagesStay, placeDefines } from './build-plugins.ts'
+import { firstLine, SkillFault } from '../shared/files.ts'
+import type { DescriberData } from '../shared/protocol.ts'
+
+/** A built module that no skill has used for so long is removed. */
+const unusedMax_ms = 14 * 24 * 60 * 60 * 1000
+/** Changes when what is built from the same inputs does. */
+const recipe = `2 ${esbuildVersion}`
+
+/** What a build was made of, kept beside it: another is made when any of this changes. */
+interface Receipt { recipe: string, revision: string, module: string, inputs: Record<string, string> }
+
+/**
+ * Bundles a skill's module, with what it imports but for packages, into one file in the cache, or finds it there. The file is
+ * named by its content and never changes: runs of a version have that version to the end, whatever becomes of the folder.
+ * @param revision of the folder the module lies in
+ * @param inputs takes the absolute paths of the files it is built from; where it can't be built, also of those that were looked for
+ * @returns absolute path of a module named by its content
+ * @throws SkillFault with file, line and column
+ */
+export async function buildModule (entry: string, revision: string, { cache_dir, skill_module }: DescriberData, inputs: Set<string>): Promise<string> {
+  const receiptPath = join(cache_dir, `${sha256(entry)}.json`)
+  const kept = readReceipt(receiptPath, revision)
+  if (kept !== undefined) {
+    const path = join(cache_dir, kept.module)
+    const now = new Date()
+    for (const used of [path, receiptPath]) utimesSync(used, now, now)
+    for (const input of Object.keys(kept.inputs)) inputs.add(input)
+    return path
+  }
+  const code = await bundle(entry, skill_module, inputs)
+  const module = `${sha256(code)}.mjs`
+  mkdirSync(cache_dir, { recursive: true, mode: 0o700 })
+  await replaceFile(join(cache_dir, module), code, { durable: false })
+  const receipt: Receipt = { recipe, revision, module, inputs: hashes(inputs) }
+  await replaceFile(receiptPath, JSON.stringify(receipt), { durable: false })
+  return join(cache_dir, module)
+}
+
+async function bundle (entry: string, skill_module: string, inputs: Set<string>): Promise<string> {
+  const named = new Set<string>()
+  try {
+    const { outputFiles: [output], metafile } = await build({
+      entryPoints: [entry],
+      absWorkingDir: dirname(entry),
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      define: placeDefines,
+      plugins: [inputsAreNamed(path => { named.add(path) }), packagesStay(skill_module), filesKnowTheirPlace],
+      banner: { js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(${JSON.stringify(pathToFileURL(entry).href)});` },
+      sourcemap: 'inline',
+      tsconfigRaw: '{}', // one that lies further up is none of the skill's
+      metafile: true,
+      write: false,
+      logLevel: 'silent'
+    })
+    if (output === undefined) throw new Error('esbuild gave no output')
+    // esbuild also names inputs that are no files, such as `(disabled):fs`.
+    for (const path of Object.keys(metafile.inputs).map(input => resolve(dirname(entry), input))) if (existsSync(path)) inputs.add(path)
+    return output.text
+  } catch (error) {
+    for (const path of named) inputs.add(path)
+    throw new SkillFault(entry, `${basename(entry)}${describeFailure(error, entry)}`, { cause: error })
+  }
+}
+
+/** `:3:7 can't be built: Expected ")"`, naming another file where the fault is in one that was imported. */
+function describeFailure (error: unknown, entry: string): string {
+  const [first] = isBuildFailure(error) ? error.errors : []
+  if (first === undefined) return ` can't be built: ${firstLine(messageOf(error))}`
+  const { text, location } = first
+  if (location === null) return ` can't be built: ${firstLine(text)}`
+  const place = `:${location.line}:${location.column + 1}`
+  const file = resolve(dirname(entry), location.file)
+  return file === entry ? `${place} can't be built: ${firstLine(text)}` : ` can't be built: ${relative(dirname(entry), file)}${place}: ${firstLine(text)}`
+}
+
+function isBuildFailure (error: unknown): error is BuildFailure {
+  return error instanceof Error && 'errors' in error && Array.isArray(error.errors)
+}
+
+function readReceipt (path: string, revision: string): Receipt | undefined {
+  try {
+    const receipt = JSON.parse(readFileSync(path, 'utf8')) as Receipt // ours; anything else fails the comparisons below
+    if (receipt.recipe !== recipe || receipt.revision !== revision || !existsSync(join(dirname(path), receipt.module))) return undefined
+    return Object.entries(receipt.inputs).every(([input, hash]) => sha256(readFileSync(input)) === hash) ? receipt : undefined
+  } catch {
+    return undefined // not there, damaged, or an input has gone: build
+  }
+}
+
+function hashes (inputs: ReadonlySet<string>): Record<string, string> {
+  return Object.fromEntries([...inputs].map(input => [input, sha256(readFileSync(input))]))
+}
+
+function sha256 (data: string | Buffer): string {
+  return createHash('sha256').update(data).digest('hex')
+}
+
+/** Removes what no skill has used for a long time. @returns how many files */
+export function pruneCache (cache_dir: string): number {
+  if (!existsSync(cache_dir)) return 0
+  const before_ms = Date.now() - unusedMax_ms
+  let removed = 0
+  for (const name of readdirSync(cache_dir)) {
+    const path = join(cache_dir, name)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats === undefined || !stats.isFile() || stats.mtimeMs > before_ms) continue
+    rmSync(path, { force: true })
+    removed++
+  }
+  return removed
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { basename, join } from 'node:path'
+import { messageOf, type ManifestFrame, type QuarantinedSkill, type SkillDefinition, type SkillWarning } from '../../../kernel/index.ts'
+import { readAgentSkill } from '../agent-skills/agent-skill.ts'
+import { firstLine, isThere, SkillFault } from '../shared/files.ts'
+import { INSTRUCTIONS, MANIFEST, MODULES } from '../listing/list.ts'
+import { completePermissions, readInstructions, readManifest, readTool } from '../shared/manifest.ts'
+import type { DescribedSkill, Description, DescriberData, Folder } from '../shared/protocol.ts'
+import { countsForRevision } from '../listing/revision.ts'
+import { findModule, readScript } from './script.ts'
+import { defineEach, type BrokenTool, type ToolSource } from '../shared/tools.ts'
+
+/** The most files elsewhere that are told of a fault. */
+const outsideMax = 1_000
+
+/** Reads one skill folder. Never throws: what is wrong comes back as a fault. Imports the module of a script skill. */
+export async function describeSkill (folder: Folder, data: DescriberData): Promise<Description> {
+  const importing: Importing = { begun: false, inputs: new Set() }
+  const outside = (): string[] => [...importing.inputs].filter(file => !countsForRevision(folder.path, file))
+  try {
+    const { skill, broken, warnings } = await read(folder, data, importing)
+    const digest = createHash('sha256').update(JSON.stringify(skill)).digest('hex').slice(0, 32)
+    return { skill: { ...skill, digest }, broken, warnings, outside: outside(), ran_code: importing.begun }
+  } catch (error) {
+    const path = error instanceof SkillFault ? error.path : folder.path
+    return { fault: { name: folder.name, path, error: firstLine(messageOf(error)), outside: outside().slice(0, outsideMax) }, ran_code: importing.begun }
+  }
+}
+
+interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[] }
+
+/** Whether code of the skill has begun to run, and the files that its module was built from, or that a build in vain looked for. */
+interface Importing { begun: boolean, inputs: Set<string> }
+
+async function read (given: Folder, data: DescriberData, importing: Importing): Promise<Read> {
+  const { path: folder, name, revision } = given
+  const manifestPath = join(folder, MANIFEST)
+  const manifested = isThere(manifestPath)
+  const { manifest, text } = manifested ? readManifest(manifestPath) : { manifest: {} as ManifestFrame, text: '' }
+  refuseOtherName(manifestPath, manifest.name, name)
+  const instructionsPath = join(folder, INSTRUCTIONS.find(file => isThere(join(folder, file))) ?? INSTRUCTIONS[0])
+  if (manifest.runtime === 'agent' || (!manifested && !given.module)) {
+    if (given.module) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent", but the folder has a module')
+    if (manifest.tools !== undefined) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent" and has [[tools]]; those of an Agent Skills folder are its scripts')
+    return { ...await readAgentSkill(given, instructionsPath, manifest, data), broken: [] }
+  }
+  const about = isThere(instructionsPath) ? readInstructions(instructionsPath) : undefined
+  refuseOtherName(instructionsPath, about?.name, name)
+
+  const module = findModule(folder, MODULES)
+  const runtime = manifest.runtime ?? (module === undefined ? 'native' : 'script')
+  const common = {
+    name,
+    ...(about !== undefined && about.instructions !== '' && { instructions: about.instructions }),
+    ...(manifest.reads_files === true && { reads_files: true }),
+    ...(manifest.config_from !== undefined && { config_from: manifest.config_from }),
+    directory: folder,
+    runtime
+  }
+  if (runtime === 'native') {
+    if (module !== undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "native", but the folder has a ${basename(module)}`)
+    if (manifest.tools === undefined || manifest.tools.length === 0) throw new SkillFault(manifestPath, 'skill.toml has no [[tools]]')
+    const texts = described(manifestPath, manifest, {}, about?.description)
+    const { defined, broken } = within(manifestPath, () => withTools(manifestPath, name, manifest.tools?.map(readTool) ?? [], manifest.permissions))
+    const skill = {
+      ...common,
+      ...texts,
+      ...defined,
+      revision: createHash('sha256').update(text).digest('hex').slice(0, 32)
+    }
+    return { skill, broken, warnings: [] }
+  }
+  if (module === undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
+  if (manifest.tools !== undefined) throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
+  importing.begun = true
+  const script = await readScript(module, revision, data, importing.inputs)
+  const texts = described(module, manifest, script.file, about?.description)
+  const { defined, broken } = within(module, () => withTools(module, name, script.tools, manifest.permissions ?? script.file.permissions))
+  const skill = {
+    ...common,
+    ...texts,
+    ...defined,
+    module: script.module,
+    revision
+  }
+  return { skill, broken, warnings: [] }
+}
+
+function refuseOtherName (path: string, given: string | undefined, folder: string): void {
+  if (given !== undefined && given !== folder) throw new SkillFault(path, `${basename(path)} names the skill "${given}", but its folder is "${folder}"; they must be equal`)
+}
+
+/** Description and version, from the first that has them. */
+function described (
+  path: string, manifest: ManifestFrame, script: { description?: string, version?: string }, description: string | undefined
+): Pick<SkillDefinition, 'description' | 'version'> {
+  const text = manifest.description ?? script.description ?? description
+  if (text === undefined) throw new SkillFault(path, 'the skill has no description')
+  const version = manifest.version ?? script.version
+  return { description: text, ...(version !== undefined && { version }) }
+}
+
+/** Tools and permissions. A broken tool stays away, unless all are. @throws Error then, with what is wrong with the first */
+function withTools (path: string, skill: string, sources: readonly (ToolSource | BrokenTool)[], permissions: ManifestFrame['permissions']): { defined: Pick<SkillDefinition, 'tools' | 'permissions'>, broken: QuarantinedSkill[] } {
+  const { tools, broken } = defineEach(sources)
+  const [first, ...more] = broken
+  if (tools.length === 0 && first !== undefined) throw new Error(`${first.error}${more.length === 0 ? '' : ` (and ${more.length} more of its tools are broken)`}`)
+  const parameters = new Set(sources.flatMap(source => 'error' in source ? [] : source.parameters.map(parameter => parameter.name)))
+  return {
+    defined: { tools, permissions: completePermissions(permissions, parameters) },
+    broken: broken.map(({ tool, error }) => ({ name: skill, tool, path, error: located(path, error) }))
+  }
+}
+
+/** Where a message does not begin with the file it is about. */
+function located (path: string, error: string): string {
+  return error.startsWith(basename(path)) ? error : `${basename(path)}: ${error}`
+}
+
+/** What is thrown in there is the fault of this file. */
+function within<T> (path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new SkillFault(path, located(path, messageOf(error)), { cause: error })
+  }
+}

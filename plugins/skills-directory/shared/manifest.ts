@@ -1,0 +1,88 @@
+import { parse, TomlError } from 'smol-toml'
+import { compileCheck, isObject, ManifestFrame, ManifestTool, messageOf, SKILL_NAME, type Check, type JsonObject, type Permissions } from '../../../kernel/index.ts'
+import { firstLine, readText, SkillFault, textBytesMax } from './files.ts'
+import { parseFrontmatter, splitInstructions } from './frontmatter.ts'
+import type { BrokenTool, ToolSource } from './tools.ts'
+
+/** The longest instructions, in characters. */
+export const instructionsMax = 262_144
+
+let compiled: { frame: Check, tool: Check } | undefined
+/** Compiled when there is something to check: that takes a good part of a thread's start. */
+const checks = (): { frame: Check, tool: Check } => compiled ??= {
+  frame: compileCheck(ManifestFrame, 'skill.toml', { checked: true }), tool: compileCheck(ManifestTool, 'tool', { checked: true })
+}
+
+/** Reads a `skill.toml` and checks all of it but its tools. @throws SkillFault with file, line and column, or the path within the file */
+export function readManifest (path: string): { manifest: ManifestFrame, text: string } {
+  const text = readText(path, textBytesMax)
+  let values: unknown
+  try {
+    values = parse(text)
+  } catch (error) {
+    const where = error instanceof TomlError ? `:${error.line}:${error.column}` : ''
+    throw new SkillFault(path, `skill.toml${where} is not valid TOML: ${firstLine(messageOf(error).replace(/^Invalid TOML document: /, ''))}`, { cause: error })
+  }
+  const wrong = checks().frame(values)
+  if (wrong !== undefined) throw new SkillFault(path, wrong)
+  return { manifest: values as ManifestFrame, text } // the check above is what makes it one
+}
+
+/** A tool of a `skill.toml`, checked. One that has no name is called by its place. */
+export function readTool (value: unknown, index: number): ToolSource | BrokenTool {
+  const wrong = checks().tool(value)
+  if (wrong === undefined) return nativeTool(value as ManifestTool) // the check is what makes it one
+  const given = isObject(value) && typeof value['name'] === 'string' ? firstLine(value['name']) : undefined
+  // Tools are found by name, not by number.
+  const place = `skill.toml/tools/${index}${given === undefined ? '' : ` ("${given}")`}`
+  return { tool: given ?? `tools/${index}`, error: wrong.replace(/^tool(?=[/ ])/, () => place) }
+}
+
+function nativeTool ({ command, stdin, cwd, env, parameters = [], ...tool }: ManifestTool): ToolSource {
+  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }), ...(env !== undefined && { env }) } }
+}
+
+/** What `SKILL.md` gives. */
+export interface Instructions { name?: string, description?: string, instructions: string }
+
+/** Reads a `SKILL.md`: YAML between two lines of `---`, then the instructions. @throws SkillFault */
+export function readInstructions (path: string): Instructions {
+  const { yaml, instructions } = splitInstructions(readText(path, textBytesMax))
+  if (instructions.length > instructionsMax) throw new SkillFault(path, `SKILL.md has ${instructions.length} characters of instructions; the most is ${instructionsMax}`)
+  if (yaml === undefined) return { instructions }
+  const values = frontmatterOf(path, yaml)
+  const field = (name: string, longest: number): string | undefined => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    if (value === undefined || value === null) return undefined
+    if (typeof value !== 'string' || value.trim() === '') throw new SkillFault(path, `SKILL.md: ${name} must be a text`)
+    if (value.trim().length > longest) throw new SkillFault(path, `SKILL.md: ${name} must not have more than ${longest} characters`)
+    return value.trim()
+  }
+  const name = field('name', 64)
+  const description = field('description', 1024)
+  if (name !== undefined && !SKILL_NAME.test(name)) throw new SkillFault(path, `SKILL.md: name must be 1 to 64 of a-z, 0-9 and -`)
+  return { ...(name !== undefined && { name }), ...(description !== undefined && { description }), instructions }
+}
+
+function frontmatterOf (path: string, yaml: string): JsonObject {
+  try {
+    return parseFrontmatter(yaml)
+  } catch (error) {
+    throw new SkillFault(path, `SKILL.md${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** A skill's permissions in full. @throws Error naming a path that is neither absolute, nor of the home directory, nor a placeholder of one of its parameters */
+export function completePermissions (given: Partial<Permissions> | undefined, parameters: ReadonlySet<string>): Permissions {
+  const write = given?.write ?? []
+  for (const path of write) {
+    const [, placeholder] = /^\{\{([^{}]*)\}\}/.exec(path) ?? []
+    if (placeholder === undefined && !path.startsWith('/') && path !== '~' && !path.startsWith('~/')) {
+      throw new Error(`permissions/write: "${path}" must be absolute, begin with "~" or be a placeholder`)
+    }
+    if (placeholder !== undefined && !parameters.has(placeholder)) throw new Error(`permissions/write: "${path}" has no parameter of that name in any tool`)
+  }
+  const secrets = given?.secrets ?? []
+  // A variable that is a secret, too, is given as a secret alone.
+  return { network: given?.network ?? false, write, env: (given?.env ?? []).filter(name => !secrets.includes(name)), secrets }
+}
