@@ -5,6 +5,7 @@ import type { Listed } from '../lib/list.ts'
 import type { Job } from '../contracts/services.ts'
 import type { Redactor } from '../secrets/redact.ts'
 import type { Execution, Isolation } from '../contracts/schemas.ts'
+import type { SkillSecrets } from './skill-inputs.ts'
 
 /** Why a run is ended from outside. */
 export type Ending = 'cancel' | 'interrupt'
@@ -15,7 +16,7 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
   readonly job: Job
   readonly abort = new Canceller()
   /** What the skill is given; undefined where it declares nothing. */
-  readonly secrets: GivenSecrets | undefined
+  readonly secrets: SkillSecrets | undefined
   /** For everything that is kept or sent of it; undefined where there is no secret. */
   readonly redactor: Redactor | undefined
   #ended: Promise<Execution> | undefined
@@ -33,7 +34,7 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
   readonly #bus: Bus
   readonly #begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void
 
-  constructor (execution: Execution, job: Job, secrets: GivenSecrets | undefined, redactor: Redactor | undefined, bus: Bus, begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void) {
+  constructor (execution: Execution, job: Job, secrets: SkillSecrets | undefined, redactor: Redactor | undefined, bus: Bus, begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void) {
     this.execution = execution
     this.job = job
     this.secrets = secrets
@@ -70,6 +71,3 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
     return this.redactor === undefined ? text : this.redactor.text(text)
   }
 }
-
-/** The secrets of a run's skill, or why it can't have them. */
-export interface GivenSecrets { values: Record<string, string>, refusal: string | undefined }

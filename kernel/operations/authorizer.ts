@@ -1,7 +1,7 @@
 import type { Access, Allows } from '../contracts/access.ts'
 import { Catalog } from '../skills/catalog.ts'
 import { SkilletError } from '../lib/errors.ts'
-import { executionNotFound } from '../executions/executions.ts'
+import { executionNotFound } from '../executions/record.ts'
 import type { SkillDefinition } from '../contracts/skill.ts'
 import type { Operation } from '../contracts/operation.ts'
 import type { Services } from '../contracts/services.ts'

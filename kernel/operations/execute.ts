@@ -3,7 +3,7 @@ import type { Call } from '../contracts/call.ts'
 import { operation } from '../contracts/operation.ts'
 import { ExecuteResult, JsonObject, SkillNameAsked, ToolNameAsked } from '../contracts/schemas.ts'
 import type { Services } from '../contracts/services.ts'
-import { resultOf } from '../executions/executions.ts'
+import { resultOf } from '../executions/record.ts'
 import { SkilletError } from '../lib/errors.ts'
 import { exampleCall, exampleExecution, exampleId } from './examples.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { executionNotFound } from '../executions/executions.ts'
+import { executionNotFound } from '../executions/record.ts'
 import { operation } from '../contracts/operation.ts'
 import { Execution } from '../contracts/schemas.ts'
 import { exampleExecution, exampleId } from './examples.ts'

@@ -1,0 +1,62 @@
+import type { Config } from '../contracts/config.ts'
+import type { JsonObject } from '../contracts/schemas.ts'
+import type { Job } from '../contracts/services.ts'
+import type { SkillDefinition } from '../contracts/skill.ts'
+import { messageOf } from '../lib/errors.ts'
+import { createRedactor, type Redactor } from '../secrets/redact.ts'
+import type { Secrets } from '../secrets/secrets.ts'
+
+/** The configuration of a skill that has none. */
+const unset = Object.freeze({})
+
+/** The secrets of a run's skill, or why it can't have them. */
+export interface SkillSecrets { values: Record<string, string>, refusal: string | undefined }
+
+/** What a run gets beside its parameters: the settings and the secrets of its skill. */
+export class SkillInputs {
+  readonly #config: Config
+  readonly #secrets: Secrets
+  readonly #private_paths: readonly string[]
+  /** Settings of skills that get more than their own section: the same object as long as the skill is. */
+  readonly #settings = new WeakMap<SkillDefinition, JsonObject>()
+
+  /** @param private_paths files and folders that tools which read files for callers must refuse */
+  constructor (config: Config, secrets: Secrets, private_paths: readonly string[]) {
+    this.#config = config
+    this.#secrets = secrets
+    this.#private_paths = private_paths
+  }
+
+  /** The settings of a skill. */
+  settingsOf (skill: SkillDefinition): JsonObject {
+    const { config } = this.#config.skills
+    const own = config[skill.name] ?? unset
+    if (skill.reads_files !== true && skill.config_from === undefined) return own
+    let whole = this.#settings.get(skill)
+    if (whole === undefined) {
+      const behind = skill.config_from === undefined ? undefined : config[skill.config_from]
+      whole = { ...behind, ...own, ...(skill.reads_files === true && { private_paths: this.#private_paths }) }
+      this.#settings.set(skill, whole)
+    }
+    return whole
+  }
+
+  /** The secrets of a skill; undefined where it declares none. Looked up for every run, so that a change takes effect. */
+  secretsOf ({ name, permissions }: SkillDefinition): SkillSecrets | undefined {
+    if (permissions.secrets.length === 0) return undefined
+    try {
+      const { values, missing } = this.#secrets.of(name, permissions.secrets)
+      const remedy = `set it: skillet secret set ${name} ${missing[0]}`
+      return { values, refusal: missing[0] && `the skill "${name}" needs the secret ${missing.join(', ')}; ${remedy}` }
+    } catch (error) {
+      return { values: {}, refusal: `the secrets of the skill "${name}" can't be used: ${messageOf(error)}` }
+    }
+  }
+}
+
+/** What takes the secret values of a run out of all that is kept and sent; undefined where there is none. */
+export function redactorOf ({ tool, parameters }: Job, secrets: SkillSecrets | undefined): Redactor | undefined {
+  if (secrets === undefined && tool.secrets.length === 0) return undefined
+  const values = tool.secrets.map(name => Object.hasOwn(parameters, name) ? parameters[name] : undefined)
+  return createRedactor([...values, ...Object.values(secrets?.values ?? {})])
+}
