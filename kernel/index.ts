@@ -77,11 +77,11 @@ export {
 } from './operations/table.ts'
 
 // boot
-export {
-  completeConfig, configFile, configHome, dataHome, explainConfig, fromHome, loadConfig, settings, type ConfigSources,
-  type ExplainedConfig, type Origin, type Setting
-} from './boot/config-load.ts'
+export { configFile, configHome, dataHome, fromHome, type ConfigSources } from './boot/config-files.ts'
+export type { Origin } from './boot/config-layers.ts'
+export { completeConfig, explainConfig, loadConfig, type ExplainedConfig } from './boot/config-load.ts'
 export { findDirectoryFaults, historyFileName, secureDataDirectory } from './boot/data-directory.ts'
 export { createKernel, type Kernel, type KernelOptions } from './boot/kernel.ts'
 export { loadPlugins } from './boot/plugin-load.ts'
 export { pluginOptions } from './boot/plugin-options.ts'
+export { settings, type Setting } from './boot/settings.ts'

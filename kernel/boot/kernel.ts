@@ -2,13 +2,10 @@ import { dirname } from 'node:path'
 import { Bus } from '../contracts/bus.ts'
 import { Catalog } from '../skills/catalog.ts'
 import type { Config } from '../contracts/config.ts'
-import type { Endpoint } from '../contracts/endpoint.ts'
 import type { Executor } from '../contracts/executor.ts'
-import type { AnyPlugin, Finding, Slot, Slots } from '../contracts/plugin.ts'
+import type { AnyPlugin, Finding } from '../contracts/plugin.ts'
 import type { Search } from '../contracts/search.ts'
-import type { SkillSource } from '../contracts/skill-source.ts'
 import type { Storage } from '../contracts/storage.ts'
-import type { Transport } from '../contracts/transport.ts'
 import { secureDataDirectory } from './data-directory.ts'
 import { envFile } from '../lib/env-file.ts'
 import { messageOf } from '../lib/errors.ts'
@@ -24,7 +21,7 @@ import { Recovery } from '../executions/recovery.ts'
 import type { PluginStatus } from '../contracts/schemas.ts'
 import { Scope } from '../lib/scope.ts'
 import { noSecrets, type Secrets } from '../secrets/secrets.ts'
-import { Supervisor } from './supervisor.ts'
+import { Providers, refuseDuplicates } from './providers.ts'
 import { secondsSince } from '../lib/time.ts'
 import type { Version } from '../lib/version.ts'
 
@@ -69,105 +66,132 @@ export interface Kernel {
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
  */
-export async function createKernel ({ config, plugins, secrets = noSecrets, log, version, data_dir, config_file, private_paths = [], role, only, prepareSearch = false }: KernelOptions, signal: AbortSignal): Promise<Kernel> {
-  const scope = new Scope()
-  const bus = new Bus(log)
-  const began_ms = performance.now()
-  const supervisors = plugins.map(plugin => new Supervisor(plugin, bus, log))
-  let states: readonly PluginStatus[] | undefined
-  bus.on('plugin', () => { states = undefined })
-  const plugin_states = (): readonly PluginStatus[] => states ??= Object.freeze(supervisors.map(supervisor => supervisor.status))
-  const base = { config, log, data_dir, ...(config_file !== undefined && { config_file }) }
+export async function createKernel (options: KernelOptions, signal: AbortSignal): Promise<Kernel> {
+  const boot = new Boot(options, signal)
   try {
-    refuseDuplicates(plugins)
-    secureDataDirectory(data_dir, log)
-
-    const executorNames: string[] = []
-    const provided: Provided = { storage: [], search: [], executor: [], skills: [], endpoint: [], transport: [] }
-    const start = async (...slots: Slot[]): Promise<void> => {
-      for (const supervisor of supervisors) {
-        if (!slots.includes(supervisor.plugin.slot)) continue
-        const service = await supervisor.start({ ...base, ...(provided.storage[0] !== undefined && { cache: provided.storage[0].cache }) }, signal)
-        if (service === undefined) continue
-        keep(provided, supervisor.plugin.slot, service)
-        if (supervisor.plugin.slot === 'executor') executorNames.push(supervisor.plugin.name)
-      }
-    }
-    // Whatever starts first, the storage is stopped last.
-    for (const slot of ['storage', 'skills', 'executor', 'search']) {
-      for (const supervisor of supervisors) if (supervisor.plugin.slot === slot) scope.defer(() => supervisor.stop())
-    }
-    await start('skills', 'executor')
-    const executors = byRuntime(provided.executor, executorNames)
-    const catalog = new Catalog()
-    const sync = new CatalogSync(catalog, provided.skills, bus, log)
-    if (only !== undefined) {
-      await sync.load(signal, only)
-      prepare(catalog.skills.find(({ name }) => name === only), provided.executor)
-    }
-    await start('storage')
-    await start('search') // which is given the storage's cache
-    const storage = single('storage', provided.storage)
-    const search = single('search', provided.search)
-    if (role !== undefined) scope.defer(await claim(storage, role, data_dir, ''))
-    if (only === undefined) await sync.load(signal)
-    await sync.index(search)
-    if (prepareSearch) search.prepare?.()
-    if (plugins.some(({ slot }) => slot === 'transport')) {
-      sync.follow()
-      scope.defer(() => sync.close())
-    }
-
-    const executions = new Executions({ config, storage, executors, secrets, private_paths: ownPaths({ data_dir, config_file, private_paths }), bus, log })
-    log.info({}, isolationNote)
-    const recovery = new Recovery(executions, log)
-    scope.defer(() => recovery.close())
-    await recovery.start()
-    scope.defer(executions.watchCancelRequests())
-
-    const services = Object.freeze({
-      config, version: Object.freeze({ ...version }), catalog, executions, storage, search,
-      plugins: plugin_states,
-      uptime_seconds: secondsSince(began_ms)
-    })
-    const gateway = createGateway(services, [...executors.values()], bus)
-
-    // From here on, closing the scope runs, in this order: transports quiesce, executions drain, transports close.
-    const { endpoint: endpoints, transport: transports } = provided
-    const doors = new Scope()
-    scope.defer(() => doors.close())
-    scope.defer(() => executions.drain(config.execution.drain_ms))
-    scope.defer(async () => {
-      for (const transport of transports) await transport.quiesce?.()
-      for (const endpoint of endpoints) endpoint.quiesce?.()
-    })
-    for (const slot of ['endpoint', 'transport'] as const) {
-      for (const supervisor of supervisors) {
-        if (supervisor.plugin.slot !== slot) continue
-        doors.defer(() => supervisor.stop())
-        const service = await supervisor.start({ ...base, gateway, endpoints }, signal)
-        if (service !== undefined) keep(provided, slot, service)
-      }
-    }
-    const urls = transports.flatMap(({ url }) => url ?? [])
-    if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
-    const clients = transports.flatMap(({ ended }) => ended ?? [])
-    return {
-      gateway,
-      plugins: plugin_states,
-      urls,
-      ended: Promise.race(clients),
-      examine: (asked, signal) => examine({ plugins: plugin_states(), quarantined: catalog.quarantined, warnings: catalog.warnings, storage }, asked, { config, data_dir, skills: catalog.skills, signal }),
-      stop: () => scope.close()
-    }
+    return await boot.run()
   } catch (error) {
-    await scope.close().catch((failure: unknown) => { log.error({ error: messageOf(failure) }, 'the start could not be undone') })
+    await boot.undo()
     throw error
   }
 }
 
+/** One start of the kernel. What it starts is stopped in the opposite order. */
+class Boot {
+  readonly #options: KernelOptions
+  readonly #signal: AbortSignal
+  readonly #scope = new Scope()
+  readonly #bus: Bus
+  readonly #providers: Providers
+  readonly #uptime_seconds = secondsSince(performance.now())
+  readonly #catalog = new Catalog()
+
+  constructor (options: KernelOptions, signal: AbortSignal) {
+    const { config, config_file, data_dir, log, plugins } = options
+    this.#options = options
+    this.#signal = signal
+    this.#bus = new Bus(log)
+    const context = { config, log, data_dir, ...(config_file !== undefined && { config_file }) }
+    this.#providers = new Providers(plugins, context, this.#bus, signal)
+  }
+
+  async run (): Promise<Kernel> {
+    const { config, data_dir, log, version } = this.#options
+    refuseDuplicates(this.#options.plugins)
+    secureDataDirectory(data_dir, log)
+    const { storage, search } = await this.#startProviders()
+    const executions = await this.#startExecutions(storage)
+    const { states, executors, services: { transport: transports } } = this.#providers
+    const services = Object.freeze({
+      config, version: Object.freeze({ ...version }), catalog: this.#catalog, executions, storage, search,
+      plugins: states,
+      uptime_seconds: this.#uptime_seconds
+    })
+    const gateway = createGateway(services, [...executors.values()], this.#bus)
+    await this.#startTransports(gateway, executions)
+    const urls = transports.flatMap(({ url }) => url ?? [])
+    const { role } = this.#options
+    if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
+    return {
+      gateway,
+      plugins: states,
+      urls,
+      ended: Promise.race(transports.flatMap(({ ended }) => ended ?? [])),
+      examine: (plugins, signal) => this.#examine(storage, plugins, signal),
+      stop: () => this.#scope.close()
+    }
+  }
+
+  /** Undoes a start that failed. */
+  async undo (): Promise<void> {
+    await this.#scope.close().catch((failure: unknown) => {
+      this.#options.log.error({ error: messageOf(failure) }, 'the start could not be undone')
+    })
+  }
+
+  /** Starts storage, search, executors and sources of skills, and loads the skills. */
+  async #startProviders (): Promise<{ storage: Storage, search: Search }> {
+    const { only, role, data_dir, log, plugins, prepareSearch = false } = this.#options
+    const providers = this.#providers
+    // Whatever starts first, the storage is stopped last.
+    for (const slot of ['storage', 'skills', 'executor', 'search'] as const) providers.stopWith(this.#scope, slot)
+    await providers.start('skills', 'executor')
+    const sync = new CatalogSync(this.#catalog, providers.services.skills, this.#bus, log)
+    if (only !== undefined) {
+      await sync.load(this.#signal, only)
+      prepare(this.#catalog.skills.find(({ name }) => name === only), providers.services.executor)
+    }
+    await providers.start('storage')
+    await providers.start('search') // whose context has the storage's cache
+    const { storage, search } = providers
+    if (role !== undefined) this.#scope.defer(await claim(storage, role, data_dir, ''))
+    if (only === undefined) await sync.load(this.#signal)
+    await sync.index(search)
+    if (prepareSearch) search.prepare?.()
+    if (plugins.some(({ slot }) => slot === 'transport')) {
+      sync.follow()
+      this.#scope.defer(() => sync.close())
+    }
+    return { storage, search }
+  }
+
+  /** Makes what runs executions, and closes those whose process died. */
+  async #startExecutions (storage: Storage): Promise<Executions> {
+    const { config, secrets = noSecrets, log } = this.#options
+    const { executors } = this.#providers
+    const private_paths = ownPaths(this.#options)
+    const executions = new Executions({ config, storage, executors, secrets, private_paths, bus: this.#bus, log })
+    log.info({}, isolationNote)
+    const recovery = new Recovery(executions, log)
+    this.#scope.defer(() => recovery.close())
+    await recovery.start()
+    this.#scope.defer(executions.watchCancelRequests())
+    return executions
+  }
+
+  /** Starts endpoints and transports. Stopping begins with them: they quiesce, executions drain, they close. */
+  async #startTransports (gateway: Gateway, executions: Executions): Promise<void> {
+    const { endpoint: endpoints, transport: transports } = this.#providers.services
+    const entrances = new Scope()
+    this.#scope.defer(() => entrances.close())
+    this.#scope.defer(() => executions.drain(this.#options.config.execution.drain_ms))
+    this.#scope.defer(async () => {
+      for (const transport of transports) await transport.quiesce?.()
+      for (const endpoint of endpoints) endpoint.quiesce?.()
+    })
+    await this.#providers.startEntrances(entrances, gateway)
+  }
+
+  #examine (storage: Storage, plugins: readonly AnyPlugin[], signal: AbortSignal): Promise<Finding[]> {
+    const { config, data_dir } = this.#options
+    const { skills, quarantined, warnings } = this.#catalog
+    const known = { plugins: this.#providers.states(), quarantined, warnings, storage }
+    return examine(known, plugins, { config, data_dir, skills, signal })
+  }
+}
+
 /** What no tool reads: the kernel's own files, and the memory and environment of processes. */
-function ownPaths ({ data_dir, config_file, private_paths }: { data_dir: string, config_file: string | undefined, private_paths: readonly string[] }): string[] {
+function ownPaths ({ data_dir, config_file, private_paths = [] }: KernelOptions): string[] {
   const beside = config_file === undefined ? [] : [config_file, envFile(dirname(config_file))]
   return [data_dir, ...beside, ...private_paths, ...(process.platform === 'linux' ? ['/proc'] : [])]
 }
@@ -177,48 +201,15 @@ async function claim (storage: Storage, role: string, data_dir: string, note: st
   const owner = thisProcess()
   const holder = await storage.claim(role, { owner, note }, isAlive)
   if (holder !== undefined) {
-    throw new Error(`process ${holder.owner.pid} already serves the data directory ${data_dir}${holder.note === '' ? '' : ` at ${holder.note}`}; stop it first, or give this one another --data-dir`)
+    const place = holder.note === '' ? '' : ` at ${holder.note}`
+    const remedy = 'stop it first, or give this one another --data-dir'
+    throw new Error(`process ${holder.owner.pid} already serves the data directory ${data_dir}${place}; ${remedy}`)
   }
   return () => storage.release(role, owner)
 }
-
-interface Provided { storage: Storage[], search: Search[], executor: Executor[], skills: SkillSource[], endpoint: Endpoint[], transport: Transport[] }
 
 /** Lets the executors that a skill's tools need get ready. */
 function prepare (skill: SkillDefinition | undefined, executors: readonly Executor[]): void {
   const runtimes = new Set(skill?.tools.map(tool => runtimeOf(skill, tool)))
   for (const executor of executors) if (runtimes.has(executor.runtime)) executor.prepare?.()
-}
-
-/** Files a service under its slot. A plugin's `setup` is typed to return what its slot asks for. */
-function keep (provided: Provided, slot: keyof Slots, service: Slots[keyof Slots]): void {
-  (provided[slot] as Slots[keyof Slots][]).push(service)
-}
-
-/** @param names of their plugins, in the same order @throws Error when two run one runtime */
-function byRuntime (executors: readonly Executor[], names: readonly string[]): Map<string, Executor> {
-  const found = new Map<string, Executor>()
-  for (const [i, executor] of executors.entries()) {
-    const other = found.get(executor.runtime)
-    if (other !== undefined) {
-      throw new Error(`the plugins "${names[executors.indexOf(other)]}" and "${names[i]}" both run the runtime "${executor.runtime}"; there can be one`)
-    }
-    found.set(executor.runtime, executor)
-  }
-  return found
-}
-
-function single<T> (slot: string, services: readonly T[]): T {
-  const [service, ...others] = services
-  if (service === undefined) throw new Error(`no plugin provides ${slot}`)
-  if (others.length > 0) throw new Error(`${services.length} plugins provide ${slot}; there can be one`)
-  return service
-}
-
-function refuseDuplicates (plugins: readonly AnyPlugin[]): void {
-  const names = new Set<string>()
-  for (const { name } of plugins) {
-    if (names.has(name)) throw new Error(`two plugins are named "${name}"`)
-    names.add(name)
-  }
 }

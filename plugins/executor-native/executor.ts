@@ -1,5 +1,8 @@
 import { resolve as resolvePath } from 'node:path'
-import { outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition } from '../../kernel/index.ts'
+import {
+  outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome,
+  type PluginContext, type Task, type TaskObserver, type ToolDefinition
+} from '../../kernel/index.ts'
 import { expandCommand, type Command } from '../toolkit/command.ts'
 import { environmentOf, privatePathsOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
@@ -7,7 +10,8 @@ import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
 import { LiveText } from './live-text.ts'
 import type { Environment } from './protocol.ts'
-import { noOutput, outcomeOf, refusalOf, textOf, type Subject } from './outcome.ts'
+import type { Run } from './run.ts'
+import { lost, noOutput, outcomeOf, refusalOf, textOf } from './outcome.ts'
 
 /** How long runs may take to end when the executor closes, before their helpers are ended with them. */
 const close_ms = 4_000
@@ -26,24 +30,6 @@ interface Options {
   answer_ms: number
   log: Logger
   health: PluginContext['health']
-}
-
-/** A run that has not ended. */
-interface Run {
-  readonly task: Task
-  readonly command: Command
-  readonly subject: Subject
-  readonly observer: TaskObserver
-  /** What was put out so far, where somebody listens. */
-  readonly live: LiveText | undefined
-  readonly resolve: (outcome: Outcome) => void
-  readonly reject: (error: unknown) => void
-  /** Where it runs, once it was handed to a helper. */
-  at: { helper: HelperProcess, id: number } | undefined
-  /** Why it was asked to end. */
-  ending: 'timeout' | 'cancelled' | undefined
-  /** Until the helper must have answered, or the tool's time is up. */
-  timer: NodeJS.Timeout | undefined
 }
 
 /** Runs commands through helper processes, first come, first served. */
@@ -239,10 +225,6 @@ export class NativeExecutor implements Executor {
     if (this.#active.size === 0) this.#idle?.()
     if (!this.#closing) this.#pump()
   }
-}
-
-function lost ({ name }: Subject, reason: string): Outcome {
-  return { status: 'failed', ...noOutput, error: { message: `${name} was ended: the helper process that ran it died (${reason})`, details: {} } }
 }
 
 function templateOf (tool: ToolDefinition): CommandTemplate {

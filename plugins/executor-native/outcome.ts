@@ -80,3 +80,9 @@ function lastLine (text: string): string {
   const clean = line.replaceAll(/\p{Cc}+/gu, ' ').trim()
   return clean.length > quoteMax ? `${clean.slice(0, quoteMax)}…` : clean
 }
+
+/** The outcome of a command whose helper died. */
+export function lost ({ name }: Subject, reason: string): Outcome {
+  const message = `${name} was ended: the helper process that ran it died (${reason})`
+  return { status: 'failed', ...noOutput, error: { message, details: {} } }
+}

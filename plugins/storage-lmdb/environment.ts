@@ -47,7 +47,31 @@ const readersMax = 512
  * May block for some seconds while another process holds a transaction.
  */
 export async function openEnvironment (file: string, prepare: (meta: RootDatabase<string, string>, transact: Environment['transact']) => Promise<void>): Promise<Environment> {
-  const meta = open<string, string>({
+  const meta = openRoot(file)
+  closeOnExec(file)
+  const transact = async <T>(run: () => T): Promise<T> => {
+    try {
+      // A child transaction is undone when `run` throws; a plain one would commit what was written before.
+      return await meta.childTransaction(run)
+    } catch (error) {
+      throw await withCause(error)
+    }
+  }
+  try {
+    await prepare(meta, transact)
+    return {
+      file, meta, transact,
+      ...openTables(meta),
+      close: () => meta.close()
+    }
+  } catch (error) {
+    await meta.close()
+    throw error
+  }
+}
+
+function openRoot (file: string): RootDatabase<string, string> {
+  return open<string, string>({
     path: file,
     noSubdir: true,
     encoding: 'string',
@@ -62,35 +86,22 @@ export async function openEnvironment (file: string, prepare: (meta: RootDatabas
     // unhandled rejection and ends the process. Off, the one that is left is `commitError`: see `transact`.
     eventTurnBatching: false
   } as Parameters<typeof open>[0]) // permissionsMode and maxReaders are read by lmdb and missing in its types
-  closeOnExec(file)
-  const transact = async <T>(run: () => T): Promise<T> => {
-    try {
-      // A child transaction is undone when `run` throws; a plain one would commit what was written before.
-      return await meta.childTransaction(run)
-    } catch (error) {
-      throw await withCause(error)
-    }
-  }
-  try {
-    await prepare(meta, transact)
-    return {
-      file, meta, transact,
-      executions: meta.openDB<string, number>({ name: 'executions', encoding: 'string' }),
-      details: meta.openDB<string, number>({ name: 'details', encoding: 'string' }),
-      ids: meta.openDB<string, string>({ name: 'ids', encoding: 'string' }),
-      columns: meta.openDB<Uint8Array, number>({ name: 'columns', encoding: 'binary' }),
-      names: meta.openDB<string, number>({ name: 'names', encoding: 'string' }),
-      unfinished: meta.openDB<string, string>({ name: 'unfinished', encoding: 'string' }),
-      aside: meta.openDB<string, number>({ name: 'aside', encoding: 'string' }),
-      cancels: meta.openDB<string, string>({ name: 'cancels', encoding: 'string' }),
-      roles: meta.openDB<string, string>({ name: 'roles', encoding: 'string' }),
-      cache: meta.openDB<Uint8Array, string>({ name: 'cache', encoding: 'binary' }),
-      cacheOrder: meta.openDB<string, number>({ name: 'cache_order', encoding: 'string' }),
-      close: () => meta.close()
-    }
-  } catch (error) {
-    await meta.close()
-    throw error
+}
+
+/** Opens the tables, or makes them. */
+function openTables (meta: RootDatabase<string, string>): Omit<Environment, 'file' | 'meta' | 'transact' | 'close'> {
+  return {
+    executions: meta.openDB<string, number>({ name: 'executions', encoding: 'string' }),
+    details: meta.openDB<string, number>({ name: 'details', encoding: 'string' }),
+    ids: meta.openDB<string, string>({ name: 'ids', encoding: 'string' }),
+    columns: meta.openDB<Uint8Array, number>({ name: 'columns', encoding: 'binary' }),
+    names: meta.openDB<string, number>({ name: 'names', encoding: 'string' }),
+    unfinished: meta.openDB<string, string>({ name: 'unfinished', encoding: 'string' }),
+    aside: meta.openDB<string, number>({ name: 'aside', encoding: 'string' }),
+    cancels: meta.openDB<string, string>({ name: 'cancels', encoding: 'string' }),
+    roles: meta.openDB<string, string>({ name: 'roles', encoding: 'string' }),
+    cache: meta.openDB<Uint8Array, string>({ name: 'cache', encoding: 'binary' }),
+    cacheOrder: meta.openDB<string, number>({ name: 'cache_order', encoding: 'string' })
   }
 }
 

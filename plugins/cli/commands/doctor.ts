@@ -29,25 +29,39 @@ const define: DefineCommand = (command, context) => {
 export default define
 
 async function examine (given: Given, context: CommandContext): Promise<Finding[]> {
-  const { terminal, builtin, signal } = context
-  const findings: Finding[] = [node()]
+  const { terminal, builtin } = context
   const { config, finding } = readConfig(given, terminal)
-  findings.push(finding, ...secrets(terminal))
-  const all = [builtin.storage, builtin.search, ...builtin.executors, ...builtin.skills, builtin.agent, ...builtin.endpoints, ...builtin.transports]
-  const plugins: AnyPlugin[] = []
-  for (const load of all) {
-    try {
-      plugins.push((await load()).default)
-    } catch (error) {
-      findings.push({ level: 'problem', about: 'installation', text: `a part of the program does not load: ${firstLine(error)}`, remedy: 'install it again: npm ci' })
-    }
-  }
+  const { plugins, findings } = await loadBuiltin(builtin)
+  findings.unshift(node(), finding, ...secrets(terminal))
   try {
     plugins.push(...await loadPlugins(config.plugins, terminal.cwd))
   } catch (error) {
     findings.push({ level: 'problem', about: 'plugins', text: firstLine(error) })
     return findings
   }
+  return [...findings, ...await examineRunning(config, plugins, given, context)]
+}
+
+/** The plugins of the program, and those that do not load. */
+async function loadBuiltin (builtin: CommandContext['builtin']): Promise<{ plugins: AnyPlugin[], findings: Finding[] }> {
+  const { storage, search, executors, skills, agent, endpoints, transports } = builtin
+  const plugins: AnyPlugin[] = []
+  const findings: Finding[] = []
+  for (const load of [storage, search, ...executors, ...skills, agent, ...endpoints, ...transports]) {
+    try {
+      plugins.push((await load()).default)
+    } catch (error) {
+      const text = `a part of the program does not load: ${firstLine(error)}`
+      findings.push({ level: 'problem', about: 'installation', text, remedy: 'install it again: npm ci' })
+    }
+  }
+  return { plugins, findings }
+}
+
+/** What a kernel finds that starts with this configuration; where it can't start, also what one without a history finds. */
+async function examineRunning (config: Config, plugins: readonly AnyPlugin[], given: Given, context: CommandContext): Promise<Finding[]> {
+  const { terminal, builtin, signal } = context
+  const findings: Finding[] = []
   const from = given.file === undefined ? {} : { file: given.file }
   const look = async (config: Config, needs: Needs): Promise<void> => {
     const kernel = await boot(builtin, config, needs, terminal, silentLogger, signal, from)

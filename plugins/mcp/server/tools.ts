@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool } from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
 import { agentParameters, didYouMean, isObject, SkilletError, type JsonObject } from '../../../kernel/index.ts'
-import { callableFor, type AgentCall, type AgentTool } from '../agent/agent-tool.ts'
+import { callableFor, type AgentCall, type AgentTool, type ClientCall } from '../agent/agent-tool.ts'
 import { cut } from '../agent/excerpt.ts'
 import { outputUri } from '../agent/execute.ts'
 import { withoutNulls } from '../agent/near-misses.ts'
@@ -19,30 +19,19 @@ const fullName = 'skillet/'
 /** The most that a tool of its own answers with, in characters: clients refuse results over 25,000 tokens. */
 const outputMax = 20_000
 
-/** Serves the tools: what operations are to agents, and those that the configuration exposes. */
+/** Serves the tools: those of agents, and those that the configuration exposes. */
 export function addTools ({ server }: McpServer, host: Host, running: (change: 1 | -1) => void): void {
-  const agents = new Map(host.tools.map(tool => [tool.name, tool]))
   server.setRequestHandler('tools/list', async (_request, ctx) => {
     const direct = await host.direct.of(callOf(ctx))
-    return { tools: [...[...agents.values()].map(described), ...[...direct].map(([name, tool]) => describedDirect(name, tool))] }
+    return { tools: [...host.tools.map(described), ...[...direct].map(([name, tool]) => describedDirect(name, tool))] }
   })
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: asked = {} } }, ctx) => {
-    const copy = structuredClone(asked) // checking it fills in defaults, and it may be asked again
-    const bare = name.startsWith(fullName) ? name.slice(fullName.length) : name
-    const agent = agents.get(bare)
-    const call = callWithClient(ctx, server, [name, asked])
-    const direct = agent === undefined ? await host.direct.of(call) : new Map<string, DirectTool>()
-    const one = direct.get(name)
-    const invoke = agent !== undefined ? async (told: AgentCall) => answerOf(await host.gateway.invoke(callableFor(agent, told), withoutNulls(agent.input, copy), told), links(server.getNegotiatedProtocolVersion()))
-      : one !== undefined ? (told: AgentCall) => callDirect(one, withoutNulls(one.tool.input_schema, copy), told, host)
-        : undefined
-    if (invoke === undefined) {
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${didYouMean(bare, [...agents.keys(), ...direct.keys()])}`)
-    }
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, ctx) => {
+    const call = callWithClient(ctx, server, [name, input])
+    const { agent, run } = await runnerOf(name, structuredClone(input), call, server, host) // checking it fills in defaults
     running(1)
     const report = host.reports.begin(ctx, name)
     let terms: Terms | undefined
-    const told: AgentCall = {
+    const reported: AgentCall = {
       ...call,
       accepted: id => { report.follow(id) },
       spoken (said) {
@@ -51,12 +40,9 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
       }
     }
     try {
-      const result = await invoke(told)
-      if (terms === undefined) return result
-      if (isAsking(terms)) return await askingResult(terms, [name, asked], ctx, host.states)
-      const content = contentOf(terms) ?? []
-      if (agent !== undefined) return { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
-      return { content: content.map(block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block) }
+      const result = await run(reported)
+      if (terms !== undefined && isAsking(terms)) return await askingResult(terms, [name, input], ctx, host.states)
+      return terms === undefined ? result : withContent(result, contentOf(terms) ?? [], agent)
     } catch (error) {
       return await failureOf(SkilletError.from(error), agent, call, host)
     } finally {
@@ -64,6 +50,32 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
       running(-1)
     }
   })
+}
+
+/** What runs a call of a tool, and the tool where it is one of agents. @throws ProtocolError when there is no such tool */
+async function runnerOf (
+  name: string, input: JsonObject, call: ClientCall, server: McpServer['server'], host: Host
+): Promise<{ agent: AgentTool | undefined, run: (call: AgentCall) => Promise<CallToolResult> }> {
+  const bare = name.startsWith(fullName) ? name.slice(fullName.length) : name
+  const agent = host.tools.find(tool => tool.name === bare)
+  if (agent !== undefined) {
+    const run = async (call: AgentCall): Promise<CallToolResult> => {
+      const output = await host.gateway.invoke(callableFor(agent, call), withoutNulls(agent.input, input), call)
+      return answerOf(output, links(server.getNegotiatedProtocolVersion()))
+    }
+    return { agent, run }
+  }
+  const direct = await host.direct.of(call)
+  const tool = direct.get(name)
+  if (tool !== undefined) return { agent, run: call => callDirect(tool, withoutNulls(tool.tool.input_schema, input), call, host) }
+  const nearest = didYouMean(bare, [...host.tools.map(({ name }) => name), ...direct.keys()])
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${nearest}`)
+}
+
+/** A result with contents that a tool gave, such as images: the text of agents' tools stands in the result already. */
+function withContent (result: CallToolResult, content: CallToolResult['content'], agent: AgentTool | undefined): CallToolResult {
+  if (agent !== undefined) return { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
+  return { content: content.map(block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block) }
 }
 
 function described ({ name, title, description, input, output, effect }: AgentTool): Tool {

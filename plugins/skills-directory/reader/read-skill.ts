@@ -33,23 +33,21 @@ interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: Sk
 interface Importing { begun: boolean, inputs: Set<string> }
 
 async function read (given: Folder, data: DescriberData, importing: Importing): Promise<Read> {
-  const { path: folder, name, revision } = given
+  const { path: folder, name } = given
   const manifestPath = join(folder, MANIFEST)
   const manifested = isThere(manifestPath)
   const { manifest, text } = manifested ? readManifest(manifestPath) : { manifest: {} as ManifestFrame, text: '' }
   refuseOtherName(manifestPath, manifest.name, name)
   const instructionsPath = join(folder, INSTRUCTIONS.find(file => isThere(join(folder, file))) ?? INSTRUCTIONS[0])
   if (manifest.runtime === 'agent' || (!manifested && !given.module)) {
-    if (given.module) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent", but the folder has a module')
-    if (manifest.tools !== undefined) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent" and has [[tools]]; those of an Agent Skills folder are its scripts')
+    refuseAgentFault(given, manifestPath, manifest)
     return { ...await readAgentSkill(given, instructionsPath, manifest, data), broken: [] }
   }
   const about = isThere(instructionsPath) ? readInstructions(instructionsPath) : undefined
   refuseOtherName(instructionsPath, about?.name, name)
-
   const module = findModule(folder, MODULES)
   const runtime = manifest.runtime ?? (module === undefined ? 'native' : 'script')
-  const common = {
+  const common: Common = {
     name,
     ...(about !== undefined && about.instructions !== '' && { instructions: about.instructions }),
     ...(manifest.reads_files === true && { reads_files: true }),
@@ -57,33 +55,59 @@ async function read (given: Folder, data: DescriberData, importing: Importing): 
     directory: folder,
     runtime
   }
-  if (runtime === 'native') {
-    if (module !== undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "native", but the folder has a ${basename(module)}`)
-    if (manifest.tools === undefined || manifest.tools.length === 0) throw new SkillFault(manifestPath, 'skill.toml has no [[tools]]')
-    const texts = described(manifestPath, manifest, {}, about?.description)
-    const { defined, broken } = within(manifestPath, () => withTools(manifestPath, name, manifest.tools?.map(readTool) ?? [], manifest.permissions))
-    const skill = {
-      ...common,
-      ...texts,
-      ...defined,
-      revision: createHash('sha256').update(text).digest('hex').slice(0, 32)
-    }
-    return { skill, broken, warnings: [] }
+  const source = { manifestPath, manifest, module, common, description: about?.description }
+  if (runtime === 'native') return readNative(source, text)
+  return await readModule(source, given.revision, data, importing)
+}
+
+type Common = Pick<DescribedSkill, 'name' | 'instructions' | 'reads_files' | 'config_from' | 'directory' | 'runtime'>
+
+/** The files of a skill's folder that describe it, as far as they were read. */
+interface Source {
+  manifestPath: string
+  manifest: ManifestFrame
+  /** Absolute path of its module, where it has one. */
+  module: string | undefined
+  common: Common
+  /** That of SKILL.md. */
+  description: string | undefined
+}
+
+/** @throws SkillFault when the folder of an Agent Skill has what only other skills have */
+function refuseAgentFault ({ module }: Folder, manifestPath: string, { tools }: ManifestFrame): void {
+  if (module) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent", but the folder has a module')
+  if (tools === undefined) return
+  const where = 'those of an Agent Skills folder are its scripts'
+  throw new SkillFault(manifestPath, `skill.toml says runtime = "agent" and has [[tools]]; ${where}`)
+}
+
+/** A skill of commands. @param text that of its manifest */
+function readNative ({ manifestPath, manifest, module, common, description }: Source, text: string): Read {
+  if (module !== undefined) {
+    throw new SkillFault(manifestPath, `skill.toml says runtime = "native", but the folder has a ${basename(module)}`)
   }
-  if (module === undefined) throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
-  if (manifest.tools !== undefined) throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
+  const { tools, permissions } = manifest
+  if (tools === undefined || tools.length === 0) throw new SkillFault(manifestPath, 'skill.toml has no [[tools]]')
+  const texts = described(manifestPath, manifest, {}, description)
+  const { defined, broken } = within(manifestPath, () => withTools(manifestPath, common.name, tools.map(readTool), permissions))
+  const revision = createHash('sha256').update(text).digest('hex').slice(0, 32)
+  return { skill: { ...common, ...texts, ...defined, revision }, broken, warnings: [] }
+}
+
+/** A skill of functions, whose module is imported. */
+async function readModule ({ manifestPath, manifest, module, common, description }: Source, revision: string, data: DescriberData, importing: Importing): Promise<Read> {
+  if (module === undefined) {
+    throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
+  }
+  if (manifest.tools !== undefined) {
+    throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
+  }
   importing.begun = true
   const script = await readScript(module, revision, data, importing.inputs)
-  const texts = described(module, manifest, script.file, about?.description)
-  const { defined, broken } = within(module, () => withTools(module, name, script.tools, manifest.permissions ?? script.file.permissions))
-  const skill = {
-    ...common,
-    ...texts,
-    ...defined,
-    module: script.module,
-    revision
-  }
-  return { skill, broken, warnings: [] }
+  const texts = described(module, manifest, script.file, description)
+  const permissions = manifest.permissions ?? script.file.permissions
+  const { defined, broken } = within(module, () => withTools(module, common.name, script.tools, permissions))
+  return { skill: { ...common, ...texts, ...defined, module: script.module, revision }, broken, warnings: [] }
 }
 
 function refuseOtherName (path: string, given: string | undefined, folder: string): void {

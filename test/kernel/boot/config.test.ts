@@ -5,7 +5,9 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { checkGiven, checkWhole } from '../../../kernel/schema/check-given.ts'
 import { Config } from '../../../kernel/contracts/config.ts'
-import { completeConfig, configHome, dataHome, loadConfig, settings } from '../../../kernel/boot/config-load.ts'
+import { configHome, dataHome } from '../../../kernel/boot/config-files.ts'
+import { completeConfig, loadConfig } from '../../../kernel/boot/config-load.ts'
+import { settings } from '../../../kernel/boot/settings.ts'
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'skillet-config-'))
 const load = (over: Partial<Parameters<typeof loadConfig>[0]> = {}): ReturnType<typeof loadConfig> =>
