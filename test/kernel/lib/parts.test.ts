@@ -40,6 +40,8 @@ t.test('the nearest name is offered only when it is near', async t => {
   t.equal(didYouMean('prot', ['port', 'host']), '; did you mean "port"?')
   t.equal(didYouMean('args', ['arguments', 'timeout']), '; did you mean "arguments"?', 'one that is shortened')
   t.equal(didYouMean('args', ['arguments', 'arrangements']), '', 'and not one of two')
+  t.equal(didYouMean('unpack', ['office_unpack', 'office_pack']), '; did you mean "office_unpack"?', 'a word of one')
+  t.equal(didYouMean('office', ['office_unpack', 'office_pack']), '', 'and not of two')
   t.equal(didYouMean('entirely-else', ['port', 'host']), '')
   t.equal(didYouMean('x', []), '')
 })
