@@ -31,7 +31,7 @@ const shared = {
   platform: 'node',
   target: 'node20',
   // Packages that find files beside their own, and native ones; and what only some calls need.
-  external: ['esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node', '@huggingface/transformers'],
+  external: ['esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node', '@huggingface/transformers', 'jsonc-parser'],
   logLevel: 'warning'
 }
 
