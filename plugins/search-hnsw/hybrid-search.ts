@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Search, SearchAnswer, SearchOptions, SearchState, SkillDefinition } from '../../kernel/index.ts'
 import { Best } from './best.ts'
 import type { Embedder, Question } from './embedder.ts'
@@ -5,7 +6,6 @@ import { LexicalIndex, type Match } from './lexical-index.ts'
 import { pauses } from './pauses.ts'
 import { essenceOf } from './query.ts'
 import { rank, type Ranking } from './ranking.ts'
-import { Recent } from './recent.ts'
 import { inWords } from './words.ts'
 
 /** Of each half, how many of its best tools are candidates, at least. */
@@ -27,7 +27,7 @@ interface Findables { readonly lexical: LexicalIndex, readonly texts: readonly s
 export class HybridSearch implements Search {
   /** Undefined where words are all that is wanted. */
   readonly #embedder: Embedder | undefined
-  readonly #answers = new Recent<SearchAnswer>(answersMax)
+  readonly #answers = new LRUCache<string, SearchAnswer>({ max: answersMax })
   readonly #rights = new WeakMap<Allows, number>()
   #rightsSeen = 0
   #asked = 0
