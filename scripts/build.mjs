@@ -4,6 +4,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildProgram, keepCode } from './program/build.mjs'
+import { bundleSkillPackages } from './skill-packages.mjs'
 import { copyThirdParty } from './third-party.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -23,6 +24,7 @@ compileC('executor-native/helper', 'commands run through the one in Node')
 compileC('mcp/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', { flags: ['-pthread'] })
 compileC('storage-lmdb/close-on-exec', "programs that tools start are passed the history's descriptor", { addon: true })
 await copyThirdParty()
+await bundleSkillPackages()
 await import('./schemas.mjs')
 
 const shared = {
