@@ -4,6 +4,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildProgram, keepCode } from './program/build.mjs'
+import { bundleSkillPackages } from './skill-packages.mjs'
 import { copyThirdParty } from './third-party.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -23,6 +24,7 @@ compileC('executor-native/helper', 'commands run through the one in Node')
 compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', { flags: ['-pthread'] })
 compileC('storage-lmdb/close-on-exec', "programs that tools start are passed the history's descriptor", { addon: true })
 await copyThirdParty()
+await bundleSkillPackages()
 await import('./schemas.mjs')
 
 const shared = {
@@ -31,7 +33,7 @@ const shared = {
   platform: 'node',
   target: 'node20',
   // Packages that find files beside their own, and native ones; and what only some calls need.
-  external: ['esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node', '@huggingface/transformers'],
+  external: ['esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node', '@huggingface/transformers', 'jsonc-parser'],
   logLevel: 'warning'
 }
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const installStamp = join(root, 'node_modules', '.skillet-install')
 const buildStamp = join(root, 'dist', '.skillet-build')
-const sources = ['kernel', 'plugins', 'skills', 'test', 'bench', 'scripts/build.mjs', 'scripts/schemas.mjs', 'scripts/third-party.mjs', 'scripts/program', 'package.json', 'tsconfig.json']
+const sources = ['kernel', 'plugins', 'skills', 'test', 'bench', 'scripts/build.mjs', 'scripts/schemas.mjs', 'scripts/third-party.mjs', 'scripts/skill-packages.mjs', 'scripts/program', 'package.json', 'tsconfig.json']
 
 /** Debian's package for each command we may need. */
 const packageOf = { git: 'git', sqlite3: 'sqlite3', python3: 'python3', make: 'make', 'g++': 'g++' }

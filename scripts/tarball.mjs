@@ -48,10 +48,23 @@ async function check () {
 
   assert.match(skillet('--version'), /^\d+\.\d+\.\d+\n$/)
   assert.match(skillet('run', 'text:count', 'text=one two'), /2/)
+  bundledPackages()
   found(JSON.parse(skillet('search', ...question.split(' '), '--json')))
   doctor()
   await mcp()
   await serve()
+}
+
+/** Tools whose packages come with the skills instead of being installed. */
+function bundledPackages () {
+  assert.equal(skillet('run', 'math:evaluate', 'expression=1/3 + 1/6', 'numbers=Fraction'), '1/2\n')
+  assert.match(skillet('run', 'time:cron', 'expression=30 9 * * 1-5', 'zone=Europe/Berlin', 'from=2026-03-27T12:00'), /2026-03-30T09:30/)
+  assert.equal(skillet('run', 'data:convert', 'text=<a><b>1</b></a>', 'from=xml', 'to=json', 'indent=0'), '{"a":{"b":"1"}}\n')
+  assert.equal(skillet('run', 'data:convert', 'text=a,b\n1,2\n', 'from=csv', 'to=json', 'indent=0'), '[{"a":"1","b":"2"}]\n')
+  assert.match(skillet('run', 'data:diff', 'before={"a": 1}', 'after={"a": 2}'), /replace/)
+  assert.match(skillet('run', 'web:markdown', 'html=<h1>Tea</h1>'), /^# Tea/)
+  assert.match(skillet('run', 'text:diff', 'before=a', 'after=b'), /^\+b$/m)
+  for (const name of ['mathjs', 'cheerio', 'luxon']) assert.ok(!existsSync(join(prefix, 'lib/node_modules/skillet/node_modules', name)), `${name} is not installed beside`)
 }
 
 function doctor () {

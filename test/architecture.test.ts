@@ -107,18 +107,30 @@ t.test('only plugins/main.ts names concrete plugins', async t => {
   t.same(named.map(show), [])
 })
 
+interface Manifest { dependencies: Record<string, string>, optionalDependencies: Record<string, string>, devDependencies: Record<string, string> }
+const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest
+const outside = imports.filter(found => !isRelative(found) && !found.specifier.startsWith('node:') && !builtinModules.includes(packageOf(found)))
+const namesIn = (pattern: RegExp): Set<string> => new Set(outside.filter(({ file }) => pattern.test(file)).map(packageOf))
+
 t.test('every package that is imported is in package.json, and every dependency is imported', async t => {
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<'dependencies' | 'optionalDependencies' | 'devDependencies', Record<string, string>>
+  const manifest = manifestOf('.')
   const runtime = { ...manifest.dependencies, ...manifest.optionalDependencies }
-  const outside = imports.filter(found => !isRelative(found) && !found.specifier.startsWith('node:') && !builtinModules.includes(packageOf(found)))
-  const needed = new Set(outside.filter(({ file }) => /^(kernel|plugins|skills)/.test(file)).map(packageOf))
-  const used = new Set(outside.map(packageOf))
+  const needed = namesIn(/^(kernel|plugins)/)
   t.same([...needed].filter(name => !(name in runtime)), [], 'missing from dependencies')
-  t.same([...used].filter(name => !(name in runtime) && !(name in manifest.devDependencies)), [], 'missing altogether')
-  t.same(Object.keys(runtime).filter(name => !needed.has(name)), [], 'left over')
+  t.same([...namesIn(/^(kernel|plugins|test|bench)/)].filter(name => !(name in runtime) && !(name in manifest.devDependencies)), [], 'missing altogether')
+  const native = Object.keys(manifestOf('skills').optionalDependencies) // can't be bundled, so that they are installed with the program
+  t.same(Object.keys(runtime).filter(name => !needed.has(name) && !native.includes(name)), [], 'left over')
   // An optional one may be missing: only what can fail and go on may ask for it.
   const fixed = outside.filter(found => packageOf(found) in manifest.optionalDependencies && !found.typeOnly && !found.dynamic)
   t.same(fixed.map(show), [], 'optional, and imported without a way out')
+})
+
+t.test('every package that the bundled skills import is in their own package.json, in the version that the program has of it', async t => {
+  const { dependencies, optionalDependencies } = manifestOf('skills')
+  const program = manifestOf('.')
+  t.same(Object.keys({ ...dependencies, ...optionalDependencies }).sort(), [...namesIn(/^skills/)].sort())
+  for (const [name, version] of Object.entries(dependencies)) t.equal(program.dependencies[name] ?? version, version, name)
+  t.match(program.optionalDependencies, optionalDependencies)
 })
 
 t.test('every import of a file of ours names one that is there', async t => {

@@ -1,10 +1,10 @@
+import { LRUCache } from 'lru-cache'
 import { pauses, type Search, type SearchAnswer, type SearchOptions, type SearchState, type SkillDefinition } from '../../kernel/index.ts'
 import { Best } from './words/best.ts'
 import type { Embedder, Question } from './meaning/embedder.ts'
 import { LexicalIndex, type Match } from './words/lexical-index.ts'
 import { essenceOf } from './meaning/query.ts'
 import { rank, type Ranking } from './ranking.ts'
-import { Recent } from './meaning/recent.ts'
 import { inWords } from './words/words.ts'
 
 /** Of each half, how many of its best tools are candidates, at least. */
@@ -26,7 +26,7 @@ interface Findables { readonly lexical: LexicalIndex, readonly texts: readonly s
 export class HybridSearch implements Search {
   /** Undefined where words are all that is wanted. */
   readonly #embedder: Embedder | undefined
-  readonly #answers = new Recent<SearchAnswer>(answersMax)
+  readonly #answers = new LRUCache<string, SearchAnswer>({ max: answersMax })
   readonly #rights = new WeakMap<Allows, number>()
   #rightsSeen = 0
   #asked = 0

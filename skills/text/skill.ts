@@ -72,7 +72,7 @@ export default defineSkill({
         before_name: { type: 'string', description: 'What to call the old text', default: 'before', pattern: '^[^\\n]{1,200}$' },
         after_name: { type: 'string', description: 'What to call the new text', default: 'after', pattern: '^[^\\n]{1,200}$' }
       },
-      run: ({ before, after, context, before_name, after_name }) => unifiedDiff(before, after, context, { before: before_name, after: after_name })
+      run: async ({ before, after, context, before_name, after_name }) => await unifiedDiff(before, after, context, { before: before_name, after: after_name })
     },
 
     slug: {

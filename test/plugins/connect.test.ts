@@ -46,6 +46,10 @@ t.test('comments, trailing commas and the order of a file stay', async t => {
   t.match(setEntry(changed, 'servers', 'skillet', { command: 'deno' }), /\/\/ mine\n +"skillet": \{\s+"command": "deno"\s+\},\n/, 'its place stays its own')
   for (const wrong of ['[]', '{', 'null', '{"servers": 5}', '{"a" 1}', '"text"', '{} {}']) t.throws(() => setEntry(wrong, 'servers', 'skillet', entry), wrong)
   t.match(setEntry('// nothing yet\n', 'servers', 'skillet', entry), /^\/\/ nothing yet\n\{/)
+  t.throws(() => setEntry('{\n  "servers": {\n    "a": 1 "b": 2\n', 'servers', 'skillet', entry), { message: 'it is not JSON: line 3, column 12: comma expected' })
+  t.equal(setEntry('{"theme":"dark","servers":{"skillet":{}},"a":[1,]}\r\n', 'servers', 'skillet', {}), '{"theme":"dark","servers":{"skillet":{}},"a":[1,]}\r\n', 'a line that holds all stays one')
+  const twice = '\ufeff{"servers": {"skillet": 1}, "servers": {"skillet": 2, "skillet": 3}}'
+  t.equal(setEntry(twice, 'servers', 'skillet', {}), twice.replace('3', '{}'), 'the last of a name counts')
 })
 
 t.test('each client gets its file', async t => {

@@ -6,7 +6,6 @@ import { loadGraphs } from '../../plugins/search-hnsw/meaning/graph.ts'
 import { LexicalIndex } from '../../plugins/search-hnsw/words/lexical-index.ts'
 import { Matrix } from '../../plugins/search-hnsw/meaning/matrix.ts'
 import { rank } from '../../plugins/search-hnsw/ranking.ts'
-import { Recent } from '../../plugins/search-hnsw/meaning/recent.ts'
 import { sentencesOf } from '../../plugins/search-hnsw/words/sentences.ts'
 import { Vectors } from '../../plugins/search-hnsw/meaning/vectors.ts'
 import { inWords, isNear, stem, termsOf, wordsOf } from '../../plugins/search-hnsw/words/words.ts'
@@ -165,15 +164,6 @@ function vectorOf (seed: number): Float32Array {
 function dot (a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0)
 }
-
-t.test('what was not asked for longest is forgotten first', async t => {
-  const recent = new Recent<number>(2)
-  recent.set('a', 1)
-  recent.set('b', 2)
-  t.equal(recent.get('a'), 1)
-  recent.set('c', 3)
-  t.same([recent.get('a'), recent.get('b'), recent.get('c')], [1, undefined, 3])
-})
 
 t.test('of a long query its beginning and its end count, cut between words', async t => {
   const words = (count: number): string => Array.from({ length: count }, (_, i) => `word${i}`).join(' ')

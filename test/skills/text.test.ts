@@ -86,8 +86,11 @@ t.test('a diff is what patch makes the new text of', async t => {
   }
   const removed = (text: unknown): number => String(text).split('\n').filter(line => line.startsWith('-')).length
   t.equal(removed(await run('diff', { before: 'a\nb\nc\na\nb\nb\na\n', after: 'c\nb\na\nb\na\nc\n' })), 1 + 3, 'the shortest one')
-  const large = (word: string): string => Array.from({ length: 20_000 }, (_, i) => `${word} ${i}\n`).join('')
-  t.equal(removed(await run('diff', { before: large('old'), after: large('new') })), 1 + 20_000, 'texts with nothing in common')
+  const large = (word: string): string => Array.from({ length: 100_000 }, (_, i) => `${word}${i}\n`).join('')
+  t.equal(removed(await run('diff', { before: large('old'), after: large('new') })), 1 + 100_000, 'texts with nothing in common')
+  const between = String(await run('diff', { before: `a\nb\nc\n${large('old')}y\nz`, after: `a\nb\nc\n${large('new')}y\nz`, context: 2, before_name: 'größe 1', after_name: 'b' }))
+  t.match(between, '--- größe 1\n+++ b\n@@ -2,100004 +2,100004 @@\n b\n c\n-old0\n')
+  t.match(between, /\n-old99999\n\+new0\n[^]*\n\+new99999\n y\n z\n\\ No newline at end of file\n$/)
 })
 
 t.test('slug', async t => {

@@ -22,7 +22,7 @@ export interface Meter { readonly caller: string, charge (): SkilletError | unde
 /** Probes, neither counted nor asked for a key; and whoever sends no key where none is needed and nothing is counted. */
 export const unchecked: Admission = { access: undefined, unauthorized: undefined, refusal: undefined, rate: undefined }
 
-/** Addresses remembered at once: some 20 MB. */
+/** Addresses remembered at once: some 30 MB. */
 const addressesMax = 65_536
 /** Keys remembered at once, those revoked not long ago included. */
 const keysMax = 20_000

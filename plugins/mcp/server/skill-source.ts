@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { skillEntry, SkillsExtension, type Skill, type SkillReadResult, type SkillSource } from '@modelcontextprotocol/server/ext/skills'
+import { LRUCache } from 'lru-cache'
 import { listSkillFiles, listSkills, readSkillFile, SkilletError, type Call, type Gateway, type Logger } from '../../../kernel/index.ts'
 import { callOf } from './call.ts'
 import { instructionsUri } from './subscriptions.ts'
@@ -13,7 +14,7 @@ const pageSize = 50
 const listedMax = 1_000
 /** Bytes of one skill that are read for its entry. */
 const bytesMax = 16 * 1_048_576
-/** Entries that are kept; the oldest is forgotten. */
+/** Entries that are kept; which was not asked for longest is forgotten. */
 const entriesMax = 10_000
 
 /** Instructions and files of skills as resources, `skill://NAME/SKILL.md`, and by the skills extension. */
@@ -21,7 +22,7 @@ export class GatewaySkills implements SkillSource {
   readonly extension: SkillsExtension
   readonly #gateway: Gateway
   /** Entries by skill and its instructions, as a caller sees them: these name the tools that its rights cover. */
-  readonly #entries = new Map<string, Promise<Skill>>()
+  readonly #entries = new LRUCache<string, Promise<Skill>>({ max: entriesMax })
 
   constructor (gateway: Gateway, log: Logger) {
     this.#gateway = gateway
@@ -72,7 +73,6 @@ export class GatewaySkills implements SkillSource {
       entry = this.#makeEntry(name, content, call)
       this.#entries.set(seen, entry)
       entry.catch(() => { this.#entries.delete(seen) })
-      for (const oldest of this.#entries.keys()) if (this.#entries.size > entriesMax) this.#entries.delete(oldest)
     }
     return await entry
   }

@@ -1,8 +1,6 @@
 import * as fc from 'fast-check'
-import { RateLimiterMemory } from 'rate-limiter-flexible'
 import t from 'tap'
 import { Counters, type Policy } from '../../../plugins/http/access/counters.ts'
-import { until } from '../../support/until.ts'
 
 const policies: readonly Policy[] = [{ name: 'minute', quota: 3, window_s: 60 }, { name: 'hour', quota: 5, window_s: 300 }]
 
@@ -67,26 +65,4 @@ t.test('the table is bounded, and nobody new is refused when it is full', async 
   for (let i = 0; i < 600; i++) counters.take('one', policies)
   for (let i = 0; i < 600; i++) counters.take(`later ${i}`, policies)
   t.ok(counters.size < 700, `what has ended is dropped: ${counters.size}`)
-})
-
-t.test('servers that share a store limit together', async t => {
-  const day = { name: 'day', quota: 4, window_s: 1_000 }
-  const shared = new Map([['day', new RateLimiterMemory({ points: 4, duration: 1_000 })]])
-  const [one, two] = [new Counters({ callersMax: 10, shared }), new Counters({ callersMax: 10, shared })]
-  const settle = (): Promise<void> => new Promise(resolve => { setImmediate(resolve) })
-  const list = [day]
-  for (let i = 0; i < 3; i++) {
-    t.equal(one.take('a', list).refusedBy, undefined)
-    await settle()
-  }
-  t.equal(two.take('a', list).refusedBy, undefined, 'the fourth, elsewhere')
-  await until(async () => two.take('a', list).refusedBy !== undefined)
-  t.equal(two.take('b', list).refusedBy, undefined, 'another caller')
-  const broken = new Counters({ callersMax: 10, shared: new Map([['day', { consume: () => Promise.reject(new Error('no connection')) }]]) })
-  const answers = []
-  for (let i = 0; i < 6; i++) {
-    answers.push(broken.take('a', list).refusedBy?.name)
-    await settle()
-  }
-  t.same(answers, [undefined, undefined, undefined, undefined, 'day', 'day'], 'while the store fails, each counts for itself')
 })
