@@ -73,7 +73,7 @@ export class Describing {
       const unknown = folders.filter(folder => !found.has(folder))
       const left = unknown.filter(folder => !this.#takeLate(folder, found))
       const done = this.#readAll(left, found)
-      await abortable(this.#wait(done, wait_ms), signal)
+      await abortable(this.#wait(done, wait_ms, signal), signal)
       for (const folder of left) if (!found.has(folder)) this.#remember(folder)
       return folders.map(folder => found.get(folder) ?? this.#unread(folder))
     } catch (error) {
@@ -103,9 +103,11 @@ export class Describing {
     return path => found.some(trusted => trusted !== undefined && (path === trusted || path.startsWith(trusted + sep)))
   }
 
-  async #wait (done: Promise<unknown>, wait_ms: number): Promise<void> {
+  /** Waits until folders are read, but no longer than so long, nor where all that is left is stuck or nobody waits any more. */
+  async #wait (done: Promise<unknown>, wait_ms: number, signal: AbortSignal): Promise<void> {
     const until_ms = performance.now() + wait_ms
-    for (let left_ms = wait_ms; left_ms > 0 && this.#reading.stuck_ms < wait_ms / 3; left_ms = until_ms - performance.now()) {
+    const goesOn = (): boolean => !signal.aborted && !this.#closed && this.#reading.stuck_ms < wait_ms / 3
+    for (let left_ms = wait_ms; left_ms > 0 && goesOn(); left_ms = until_ms - performance.now()) {
       if (await within(Math.min(left_ms, look_ms), done)) return
     }
   }
