@@ -21,7 +21,7 @@ export const argumentsBytesMax = 1_048_576
 const argumentOverheadBytes = 9
 
 /**
- * The command for these parameters. Each placeholder becomes one argument, or a part of one, whatever it holds.
+ * The command for these parameters. Each placeholder becomes an argument, or a part of an argument, whatever its value.
  * @throws SkilletError INVALID_PARAMETERS for a value that would pass for an option, holds a NUL, or is too long
  */
 export function expandCommand (template: CommandTemplate, parameters: JsonObject): Command {

@@ -21,10 +21,10 @@ const nice = 15
 
 /**
  * Runs script tools in threads, at most `threads` of which compute. There are two lanes. Short tools share a thread's
- * turn, up to 64 runs as one message, and wait for the batch before them where that makes one of two. All other runs
- * have a thread to themselves, first come, first served. A tool is short when its runs were short. A run that takes
- * longer than that is left alone with the thread, and a run that waits for something outside gives its place to another
- * thread meanwhile.
+ * turn, up to 64 runs as one message, and wait for the batch before them where that makes a single batch of two. All
+ * other runs have a thread to themselves, first come, first served. A tool is short when its runs were short. A run
+ * that takes longer than that is left alone with the thread, and a run that waits for something outside gives its place
+ * to another thread meanwhile.
  */
 export class Pool implements Executor {
   readonly runtime = 'script'

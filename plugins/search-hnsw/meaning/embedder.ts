@@ -88,7 +88,7 @@ export class Embedder {
     this.#post({ type: 'index', generation: this.#generation, texts: this.#texts })
   }
 
-  /** Replaces the tools, by what is embedded of each. */
+  /** Replaces the tools. @param texts the text of each tool that is embedded */
   index (texts: readonly string[]): void {
     this.#texts = texts
     this.#toolsMost = Math.max(this.#toolsMost, texts.length)
