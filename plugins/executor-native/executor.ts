@@ -3,7 +3,7 @@ import {
   outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome,
   type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
-import { expandCommand, type Command } from '../toolkit/command.ts'
+import { expandCommand, type Command } from '../toolkit/expand-command.ts'
 import { environmentOf, privatePathsOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'

@@ -1,5 +1,5 @@
 import type { Outcome, Task, TaskObserver } from '../../kernel/index.ts'
-import type { Command } from '../toolkit/command.ts'
+import type { Command } from '../toolkit/expand-command.ts'
 import type { HelperProcess } from './helper-process.ts'
 import type { LiveText } from './live-text.ts'
 import type { Subject } from './outcome.ts'

@@ -1,9 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import { pauses, type Search, type SearchAnswer, type SearchOptions, type SearchState, type SkillDefinition } from '../../kernel/index.ts'
+import {
+  pauses, type Search, type SearchAnswer, type SearchOptions, type SearchState, type SkillDefinition
+} from '../../kernel/index.ts'
 import { Best } from './words/best.ts'
-import type { Embedder, Question } from './meaning/embedder.ts'
+import type { Embedder } from './meaning/embedder.ts'
 import { LexicalIndex, type Match } from './words/lexical-index.ts'
 import { essenceOf } from './meaning/query.ts'
+import type { Question } from './meaning/questions.ts'
 import { rank, type Ranking } from './ranking.ts'
 import { inWords } from './words/words.ts'
 
@@ -11,17 +14,24 @@ import { inWords } from './words/words.ts'
 const candidatesMin = 64
 /** Answers that are kept for when the same is asked again. */
 const answersMax = 1_000
-/** Answers are in order of words and meaning once so many of the tools are embedded; the rest count by their words until they are. */
+/** Meaning counts once this share of the tools is embedded; the rest count by their words until they are, too. */
 const embeddedShare = 0.9
 
 type Allows = NonNullable<SearchOptions['allows']>
 
-/** What can be found at one moment, the texts by which it is embedded, and what of it calls may find that have not all rights. */
-interface Findables { readonly lexical: LexicalIndex, readonly texts: readonly string[], readonly allowed: WeakMap<Allows, Uint32Array> }
+/** The tools that can be found at this moment. */
+interface Findables {
+  readonly lexical: LexicalIndex
+  /** The text of each tool that is embedded. */
+  readonly texts: readonly string[]
+  /** The tools that a call without all rights may find, by the rights. */
+  readonly allowed: WeakMap<Allows, Uint32Array>
+}
 
 /**
- * Search by words and by meaning. The words answer alone until the model is ready, and where it can't be. A new index is
- * made beside the old one, which serves until it is whole; when two are made at once, the later asked for stays.
+ * Search by words and by meaning. The words answer alone until the model is ready, and where it can't be. A new index
+ * is made beside the old index, which serves until the new index is whole; of two that are made at once, the later
+ * stays.
  */
 export class HybridSearch implements Search {
   /** Undefined where words are all that is wanted. */
@@ -65,7 +75,8 @@ export class HybridSearch implements Search {
     const model = this.#embedder?.state ?? 'none'
     const indexed = this.#embedder?.indexed ?? 0
     const total = this.#current?.texts.length ?? 0
-    const hybrid = model === 'ready' || (model === 'indexing' && this.#state.mode === 'hybrid' && indexed >= total * embeddedShare)
+    const stays = model === 'indexing' && this.#state.mode === 'hybrid' && indexed >= total * embeddedShare
+    const hybrid = model === 'ready' || stays
     this.#state = Object.freeze({ mode: hybrid ? 'hybrid' : 'lexical', model, indexed, total })
     this.#answers.clear()
   }
@@ -79,7 +90,8 @@ export class HybridSearch implements Search {
     const query = essenceOf(asked)
     if (this.#embedder !== undefined && this.#current !== undefined && this.#current.texts.length > 0) {
       this.#embedder.start()
-      if (options.patience_ms !== undefined && options.patience_ms > 0) await this.#embedder.settled(options.patience_ms, signal)
+      const { patience_ms = 0 } = options
+      if (patience_ms > 0) await this.#embedder.settled(patience_ms, signal)
       signal.throwIfAborted()
     }
     const key = this.#keyOf(query, options)
@@ -93,7 +105,9 @@ export class HybridSearch implements Search {
     return answer
   }
 
-  async #answer (query: string, { top_k, min_score = 0, ...filter }: SearchOptions, current: Findables, signal: AbortSignal): Promise<SearchAnswer> {
+  async #answer (
+    query: string, { top_k, min_score = 0, ...filter }: SearchOptions, current: Findables, signal: AbortSignal
+  ): Promise<SearchAnswer> {
     const { lexical } = current
     const among = allowedBy(filter, current)
     const wanted = Math.max(candidatesMin, top_k)
@@ -103,7 +117,8 @@ export class HybridSearch implements Search {
       try {
         const byWords = best(match, wanted, among)
         const found = await question?.compare(byWords, signal)
-        return { mode: found === undefined ? 'lexical' : 'hybrid', results: resultsOf(rank(byWords, query, lexical, match, found, top_k), min_score, lexical) }
+        const ranking = rank(byWords, query, lexical, match, found, top_k)
+        return { mode: found === undefined ? 'lexical' : 'hybrid', results: resultsOf(ranking, min_score, lexical) }
       } finally {
         lexical.release(match)
       }
@@ -128,14 +143,17 @@ export class HybridSearch implements Search {
 }
 
 /** The numbers of the tools that a filter lets through; undefined when it lets all. */
-function allowedBy ({ skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, current: Findables): Uint32Array | undefined {
+function allowedBy (
+  { skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, current: Findables
+): Uint32Array | undefined {
   const { tools } = current.lexical
   const allowed = allows === undefined ? undefined : rightsOf(allows, current)
   if (skills === undefined && runtime === undefined) return allowed
   const names = skills === undefined ? undefined : new Set(skills)
   const fits = (number: number): boolean => {
     const tool = tools[number]
-    return tool !== undefined && names?.has(tool.skill_name) !== false && (runtime === undefined || tool.runtime === runtime)
+    if (tool === undefined || names?.has(tool.skill_name) === false) return false
+    return runtime === undefined || tool.runtime === runtime
   }
   return (allowed ?? Uint32Array.from(tools.keys())).filter(fits)
 }
@@ -159,7 +177,9 @@ function resultsOf ({ tools, scores }: Ranking, min_score: number, index: Lexica
     const found = index.tools[tools[i] ?? 0]
     const score = scores[i] ?? 0
     if (score < min_score) break // scores fall
-    if (found !== undefined) results.push({ skill_name: found.skill_name, tool_name: found.tool_name, description: found.description, score })
+    if (found === undefined) continue
+    const { skill_name, tool_name, description } = found
+    results.push({ skill_name, tool_name, description, score })
   }
   return results
 }

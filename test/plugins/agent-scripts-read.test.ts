@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { messageOf, type JsonObject } from '../../kernel/index.ts'
-import { expandCommand } from '../../plugins/toolkit/command.ts'
+import { expandCommand } from '../../plugins/toolkit/expand-command.ts'
 import { readNode } from '../../plugins/skills-directory/agent-skills/node-script.ts'
 import { importsOf, readPython } from '../../plugins/skills-directory/agent-skills/python-script.ts'
 import { callOf, type ScriptArgument } from '../../plugins/skills-directory/agent-skills/script-arguments.ts'

@@ -7,7 +7,8 @@ import { readFromThread } from '../../plugins/executor-worker/shared/incoming.ts
 import plugin from '../../plugins/executor-worker/index.ts'
 import { paceOf } from '../../plugins/executor-worker/main/pace.ts'
 import type { FromThread, Of } from '../../plugins/executor-worker/shared/protocol.ts'
-import { Thread, ThreadDeath } from '../../plugins/executor-worker/main/thread.ts'
+import { ThreadDeath } from '../../plugins/executor-worker/main/thread-death.ts'
+import { Thread } from '../../plugins/executor-worker/main/thread.ts'
 import { openPlugin } from '../support/open-plugin.ts'
 import { callOf } from '../support/skill.ts'
 

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, utime
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type JsonObject, type SkillDefinition } from '../../kernel/index.ts'
-import { expandCommand } from '../../plugins/toolkit/command.ts'
+import { expandCommand } from '../../plugins/toolkit/expand-command.ts'
 import { checked, loadBundled, toolOf } from '../support/load-skills.ts'
 
 const skill = await loadBundled('git')

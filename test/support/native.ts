@@ -1,5 +1,5 @@
 import { type Executor, type Isolation, type JsonObject, type Outcome, type ParameterDescriptor } from '../../kernel/index.ts'
-import { parseCommand } from '../../plugins/toolkit/command.ts'
+import { parseCommand } from '../../plugins/toolkit/parse-command.ts'
 import type { Call } from '../conformance/executor.ts'
 import { callOf } from './skill.ts'
 

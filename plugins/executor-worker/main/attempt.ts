@@ -4,7 +4,8 @@ import { declaredEnvironment } from './environment.ts'
 import { attemptsMax, begin_ms, type Limits } from '../shared/limits.ts'
 import type { Ended, FromThread, Of, Result } from '../shared/protocol.ts'
 import { failed, mebibytes, nothing, outcomeOf, type Holder, type Run } from './run.ts'
-import { ThreadDeath, type Thread } from './thread.ts'
+import { deathOf, type ThreadDeath } from './thread-death.ts'
+import type { Thread } from './thread.ts'
 
 export interface AttemptEvents {
   /** The tool waits: its thread computes nothing for now. */
@@ -22,8 +23,8 @@ let numbers = 0
 export type Said = Exclude<FromThread, Of<'pong' | 'stray' | 'clean' | 'ended'>>
 
 /**
- * One run on one thread, in one slot of its board, and the ladder that ends it: recalled before the tool begins; asked when it is cancelled or
- * out of time; the thread ended when it does not heed that.
+ * A run on a thread, in a slot of its board, and the steps that end the run: it is recalled before the tool begins; the
+ * tool is asked to end when it is cancelled or out of time; the thread is ended when the tool does not obey.
  */
 export class Attempt implements Holder {
   readonly run: Run
@@ -84,7 +85,7 @@ export class Attempt implements Holder {
       this.conclude(ended.result, ended.ran_ms)
       return ended.thread
     } catch (error) {
-      this.died(error instanceof ThreadDeath ? error : new ThreadDeath(undefined, error instanceof Error ? error : undefined))
+      this.died(deathOf(error))
       return 'spent'
     }
   }
@@ -124,7 +125,8 @@ export class Attempt implements Holder {
   /** Takes it back, if its tool has not begun: then it never will, here. */
   recall (): boolean {
     const { board } = this.thread
-    return board.move(this.slot, claims.dispatched, claims.recalled) || board.move(this.slot, claims.loading, claims.recalled)
+    return board.move(this.slot, claims.dispatched, claims.recalled) ||
+      board.move(this.slot, claims.loading, claims.recalled)
   }
 
   /** In a batch: it began so long ago, and has the thread to itself from now on. */
@@ -144,7 +146,8 @@ export class Attempt implements Holder {
     this.thread.loaded.add(this.run.module)
     this.run.started('thread', ago_ms)
     // Where it has ended already, `conclude` comes next, and clears what is armed.
-    if (this.#why === undefined && this.claim === claims.begun) this.#arm(Math.max(1, this.run.task.timeout_ms - ago_ms), () => { this.#ask('timeout') })
+    if (this.#why !== undefined || this.claim !== claims.begun) return
+    this.#arm(Math.max(1, this.run.task.timeout_ms - ago_ms), () => { this.#ask('timeout') })
   }
 
   #ask (why: 'timeout' | 'cancel'): void {
@@ -206,7 +209,7 @@ export class Attempt implements Holder {
     this.run.settle(failed('the run of the tool was lost by its thread'))
   }
 
-  /** By the thread's clock: where the main thread was busy, its timer may have fired beside a result that was in time. */
+  /** By the thread's clock: where the main thread was busy, its timer may fire although the result was in time. */
   #outOfTime (ran_ms: number): boolean {
     return ran_ms >= this.run.task.timeout_ms - (this.#why === 'timeout' ? timerEarly_ms : 0)
   }
@@ -228,7 +231,8 @@ export class Attempt implements Holder {
   }
 
   #outcomeOfDeath (death: ThreadDeath, who: string): Outcome {
-    if (this.#why === 'timeout' || this.#why === 'cancel') return { ...nothing, status: this.#why === 'cancel' ? 'cancelled' : 'timeout' }
+    if (this.#why === 'timeout') return { ...nothing, status: 'timeout' }
+    if (this.#why === 'cancel') return { ...nothing, status: 'cancelled' }
     if (this.#why === 'memory' || death.outOfMemory) return this.#outOfMemory()
     if (death.refused) return failed(`the thread of ${who} was ended, since it sent the server ${death.message}`)
     if (death.cause instanceof Error && death.code !== 0) return failed(`${who} ended its thread: ${death.message}`)
@@ -236,6 +240,7 @@ export class Attempt implements Holder {
   }
 
   #outOfMemory (): Outcome {
-    return failed(`the tool ran out of memory: a script thread may use ${mebibytes(this.#limits.heapBytesMax)} MiB of heap and buffers (execution.heap_bytes_max)`)
+    const limit = `${mebibytes(this.#limits.heapBytesMax)} MiB of heap and buffers (execution.heap_bytes_max)`
+    return failed(`the tool ran out of memory: a script thread may use ${limit}`)
   }
 }

@@ -4,20 +4,23 @@ import { declaredEnvironment } from './environment.ts'
 import { begin_ms, slow_ms, type Limits } from '../shared/limits.ts'
 import type { CallTool, Ended, Of, ToolResult } from '../shared/protocol.ts'
 import type { Run } from './run.ts'
-import { ThreadDeath, type Thread } from './thread.ts'
+import { deathOf, type ThreadDeath } from './thread-death.ts'
+import type { Thread } from './thread.ts'
 
 export interface BatchEvents extends AttemptEvents {
   /** One run has the thread to itself from now on; the others have ended, or are given back. */
   alone (): void
 }
 
-/** What a run came to whose result its thread lost, or something in it wrote over. */
-const damaged: ToolResult = { kind: 'failed', message: 'the result of the tool was lost by its thread', name: undefined }
+/** The result of a run whose result was lost by its thread, or was overwritten by code in the thread. */
+const damaged: ToolResult = {
+  kind: 'failed', message: 'the result of the tool was lost by its thread', name: undefined
+}
 
 /**
- * Runs of short tools on one thread, as one message. The thread goes through them one after another and leaves the results on its
- * board, so that they are there even when it dies. A run that hangs, waits or ends its thread harms none of the
- * others: what had ended keeps its result, what had not begun is taken back and runs elsewhere.
+ * Runs of short tools on one thread, as one message. The thread goes through them one after another and leaves the
+ * results on its board, so that they are there even when it dies. A run that hangs, waits or ends its thread harms no
+ * other run: a run that had ended keeps its result, and a run that had not begun is taken back and runs elsewhere.
  */
 export class Batch {
   readonly thread: Thread
@@ -65,7 +68,7 @@ export class Batch {
       return thread
     } catch (error) {
       clearTimeout(this.#timer)
-      this.#died(error instanceof ThreadDeath ? error : new ThreadDeath(undefined, error instanceof Error ? error : undefined))
+      this.#died(deathOf(error))
       return 'spent'
     }
   }
@@ -99,7 +102,9 @@ export class Batch {
       this.#timer = setTimeout(() => { this.#look() }, slow_ms)
       return
     }
-    for (const attempt of this.#attempts.toReversed()) if (attempt.recall()) attempt.again(new Error(`no thread began the run within ${begin_ms} ms`))
+    for (const attempt of this.#attempts.toReversed()) {
+      if (attempt.recall()) attempt.again(new Error(`no thread began the run within ${begin_ms} ms`))
+    }
     void this.thread.end()
   }
 
@@ -165,7 +170,8 @@ function messageOf (attempts: readonly Attempt[], run: number): Of<'batch'> {
     const number = known.get(tool)
     if (number !== undefined && tools[number]?.config === config) return number
     known.set(tool, tools.length)
-    return tools.push({ module, revision: skill.revision, tool: tool.name, config, env: declaredEnvironment(process.env, skill.permissions.env) }) - 1
+    const env = declaredEnvironment(process.env, skill.permissions.env)
+    return tools.push({ module, revision: skill.revision, tool: tool.name, config, env }) - 1
   })
   return {
     type: 'batch', run, tools, tool_of,

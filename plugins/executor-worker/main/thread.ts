@@ -1,37 +1,12 @@
-import { Piscina } from 'piscina'
 import { MessageChannel, receiveMessageOnPort, type MessagePort, type Worker } from 'node:worker_threads'
-import { endThread, isObject, messageOf, within } from '../../../kernel/index.ts'
+import { messageOf, within } from '../../../kernel/index.ts'
 import { Board } from '../shared/board.ts'
 import { readFromThread } from '../shared/incoming.ts'
 import { abandon_ms } from '../shared/limits.ts'
-import { speech, type Ended, type FromThread, type Of, type Service, type ThreadData, type ToThread } from '../shared/protocol.ts'
+import { speech, type Ended, type FromThread, type Of, type ThreadData, type ToThread } from '../shared/protocol.ts'
+import { startWorker } from './piscina.ts'
 import { Speech } from './speech.ts'
-
-/** How a thread ended while it had a run. */
-export class ThreadDeath extends Error {
-  override readonly name = 'ThreadDeath'
-  /** Undefined when it was no longer waited for. */
-  readonly code: number | undefined
-  readonly outOfMemory: boolean
-  /** Whether it was ended for what it sent. */
-  readonly refused: boolean
-
-  constructor (code: number | undefined, cause: Error | undefined) {
-    super(cause?.message ?? `the thread ended with code ${code}`, { cause })
-    this.code = code
-    this.outOfMemory = isOutOfMemory(cause)
-    this.refused = cause instanceof Refusal
-  }
-}
-
-function isOutOfMemory (error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' && typeof error.message === 'string'
-}
-
-/** Why a thread is not listened to any more. */
-class Refusal extends Error {
-  override readonly name = 'Refusal'
-}
+import { isOutOfMemory, Refusal, ThreadDeath } from './thread-death.ts'
 
 /** The run or batch it has. */
 interface Given {
@@ -47,35 +22,34 @@ export interface ThreadOptions {
   env: Record<string, string>
   /** How much it gives way to other threads of the machine: 0 not at all, 19 most. */
   nice: number
-  /** What it says of its runs, but for their ends; or that it is clean. */
+  /** A message about a run, but for its end; or the message that the thread is clean. */
   onMessage (message: Exclude<FromThread, Ended | Of<'stray'> | Of<'pong'>>): void
-  /** An error in it that no run is told of. */
+  /** An error in it that belongs to no run. */
   onStray (text: string): void
-  /** It sent what no thread sends, and is ended. */
+  /** It sent a message that no thread sends, and is ended. */
   onNonsense (what: string): void
   /** It has ended, or is no longer waited for. */
   onGone (): void
-  /** Its entry; tests give one that says what it should not. */
+  /** The module that runs in it; tests have a module that sends what it should not. */
   entry?: URL
 }
 
-/** Said in place of an error that may hold a secret. */
+/** The text in place of an error that may hold a secret. */
 const withheld = 'its text is withheld: the thread has run a tool that was given a secret'
 
 /** The longest error of the thread itself that is passed on, in characters. */
 const errorMax = 8192
 
 /**
- * One script thread: a Piscina pool of a single thread, whose only task is to serve. With one thread to a pool it is known which
- * run is where, and a thread that is to be ended gets nothing more.
+ * A script thread: a Piscina pool of a single thread, whose only task is to serve over a port of our own. With a thread
+ * to each pool it is known which run is where, and a thread that is to be ended gets nothing more.
  *
- * Tools run in it, so nothing that comes from it is believed before it was read (`incoming.ts`) and fits what the thread was given
- * (`speech.ts`); the first message that does not ends the thread. Runs go over a port of our own: Piscina believes what a thread
- * answers, and a `null` on its port would throw on the main thread. It never answers there while it serves.
+ * Tools run in it, so nothing that comes from it is believed before it was read (`incoming.ts`) and fits the run or
+ * batch that the thread has (`speech.ts`); the first message that does not fit ends the thread.
  */
 export class Thread {
-  readonly #piscina: Piscina
   readonly #worker: Worker
+  readonly #endWorker: () => Promise<unknown>
   readonly #port: MessagePort
   readonly #options: ThreadOptions
   readonly board = new Board()
@@ -86,11 +60,11 @@ export class Thread {
   /** The run it had last, while it may still say that it is clean. */
   #settling: number | undefined
   #pong: { resolve (): void, reject (error: Error): void } | undefined
-  /** Since it was last given something. */
+  /** Errors that belong to no run, since its last run or batch began. */
   #strays = 0
   #refused = false
   #gone = false
-  /** Whether it was ever given anything secret. */
+  /** Whether it ever had a run with secrets. */
   #sensitive = false
   #ending: Promise<void> | undefined
   /** The revision it has loaded, or begun to load, by module. */
@@ -104,33 +78,23 @@ export class Thread {
 
   /** Starts it. */
   constructor (options: ThreadOptions) {
-    this.#options = options
-    this.nice = options.nice
+    const { nice, data, heap_mib, env } = this.#options = options
+    this.nice = nice
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
-    const { nice } = options
-    this.#piscina = new Piscina({
-      filename: (options.entry ?? new URL('../thread/worker.js', import.meta.url)).href,
-      minThreads: 0,
-      maxThreads: 1,
-      idleTimeout: Infinity,
-      atomics: 'disabled', // the thread's event loop goes on between runs
-      recordTiming: false,
-      argv: [],
-      execArgv: [],
-      env: options.env,
-      resourceLimits: { maxOldGenerationSizeMb: options.heap_mib },
-      workerData: { ...options.data, nice, board: this.board.memory } satisfies ThreadData
+    const { worker, end } = startWorker({
+      entry: options.entry ?? new URL('../thread/worker.js', import.meta.url),
+      data: { ...data, nice, board: this.board.memory },
+      heap_mib,
+      env,
+      port: port2,
+      failed: error => { this.#fail(error) },
+      refuse: what => { this.refuse(what) }
     })
-    this.#piscina.on('error', error => { this.#fail(error) })
-    this.#piscina.on('message', () => { this.refuse('a message to parentPort, which is the server\'s') })
-    this.#piscina.on('workerCreate', worker => { this.#guard(worker) }) // before the thread has any task
-    this.#piscina.run({ port: port2 } satisfies Service, { transferList: [port2] }).catch(() => {}) // its end is told by the worker
-    const worker = this.#worker = firstOf(this.#piscina.threads)
+    this.#worker = worker
+    this.#endWorker = end
     this.id = worker.threadId
-    worker.on('error', error => { this.#fail(error) })
     worker.on('exit', code => { this.#leave(code) })
-    worker.on('messageerror', () => { this.refuse('a message to parentPort that can\'t be read') })
     port1.on('message', value => { this.#hear(value) })
     port1.on('messageerror', () => { this.refuse('a message that can\'t be read') })
     this.#hold(false)
@@ -171,8 +135,8 @@ export class Thread {
   }
 
   /**
-   * Whether a run may have it. Code can leave traps for what comes later in the same thread: what is given anything secret
-   * shares a thread with no other skill, neither before nor after.
+   * Whether a run may have it. Code can leave traps for the next code in the same thread: a run with secrets shares a
+   * thread with no other skill, neither before nor after.
    */
   takes ({ module, sensitive }: { module: string, sensitive: boolean }): boolean {
     const others = this.revisions.size > (this.revisions.has(module) ? 1 : 0)
@@ -197,29 +161,12 @@ export class Thread {
 
   /** Ends it, whatever it does. Resolves when it has ended, or is no longer waited for. */
   end (): Promise<void> {
-    return this.#ending ??= this.#end()
-  }
-
-  async #end (): Promise<void> {
-    await within(abandon_ms, Promise.all([this.#piscina.destroy(), endThread(this.#worker)]))
-    this.#leave(undefined)
-  }
-
-  /**
-   * Lets Piscina believe no answer of the thread: as long as it serves it gives none, so whatever comes was sent by a tool.
-   * Piscina keeps what it knows of a worker behind a symbol.
-   */
-  #guard (worker: object): void {
-    const [symbol] = Object.getOwnPropertySymbols(worker)
-    const known: unknown = symbol === undefined ? undefined : Reflect.get(worker, symbol)
-    if (!isObject(known) || typeof known['onMessage'] !== 'function') throw new Error('this version of Piscina is not known')
-    known['onMessage'] = () => { this.refuse('an answer to Piscina, which is the server\'s') }
-    // Once it has its task, which would keep the process alive.
-    queueMicrotask(() => { if (isUnreferable(known['port'])) known['port'].unref() })
+    return this.#ending ??= within(abandon_ms, this.#endWorker()).then(() => this.#leave(undefined))
   }
 
   #post (message: ToThread): void {
-    this.#port.postMessage(message) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    this.#port.postMessage(message)
   }
 
   /** Keeps the process alive while it has something to do, or lets it end. */
@@ -232,8 +179,9 @@ export class Thread {
 
   #leave (code: number | undefined): void {
     if (this.#gone) return
-    // What it said before it ended was said.
-    for (let left = receiveMessageOnPort(this.#port); left !== undefined; left = receiveMessageOnPort(this.#port)) this.#hear(left.message)
+    // Messages that it sent before it ended count.
+    let left = receiveMessageOnPort(this.#port)
+    for (; left !== undefined; left = receiveMessageOnPort(this.#port)) this.#hear(left.message)
     this.#gone = true
     this.#port.close()
     const death = new ThreadDeath(code, this.#error)
@@ -247,12 +195,12 @@ export class Thread {
   /** An error ended it. */
   #fail (error: unknown): void {
     const text = messageOf(error).slice(0, errorMax)
-    // What a tool threw can have anything in place of its message.
+    // An error of a tool can have anything in place of its message.
     this.#error ??= isOutOfMemory(error) ? error : new Error(text)
     if (this.#given === undefined) this.#tellStray(text)
   }
 
-  /** Ends it for what it sent, or wrote on its board: nothing it says is believed any more. */
+  /** Ends it for a message, or for bytes on its board: no message of it is believed any more. */
   refuse (what: string): void {
     if (this.#gone || this.#refused) return
     this.#refused = true
@@ -281,8 +229,8 @@ export class Thread {
         if (this.#given?.speech.allows(message) !== true) return this.refuse('the end of a run that it does not have')
         return this.#close(this.#given, message)
       default:
-        if (this.#given?.speech.allows(message) !== true) return this.refuse('word of a run that it does not have, or too many')
-        this.#options.onMessage(message)
+        if (this.#given?.speech.allows(message) === true) return this.#options.onMessage(message)
+        this.refuse('word of a run that it does not have, or too many')
     }
   }
 
@@ -298,14 +246,4 @@ export class Thread {
     if (++this.#strays > 2 * speech.strays) return this.refuse('more errors than a thread may')
     this.#options.onStray(this.#sensitive ? withheld : text)
   }
-}
-
-function firstOf (workers: readonly Worker[]): Worker {
-  const [worker] = workers
-  if (worker === undefined) throw new Error('Piscina started no thread')
-  return worker
-}
-
-function isUnreferable (value: unknown): value is { unref (): void } {
-  return typeof value === 'object' && value !== null && 'unref' in value && typeof value.unref === 'function'
 }

@@ -8,21 +8,24 @@ import {
 } from './server.ts'
 import { statusLine } from './status.ts'
 
-/** Where uWebSockets.js has no binary. Its time limits are those of uWebSockets.js, or near them. */
+/** The engine where uWebSockets.js has no binary. Its time limits are those of uWebSockets.js, or near them. */
 export const nodeEngine: Engine = { name: 'node:http', listen }
 
-/** How long the head of a request may take to arrive, a connection may be idle, and how often that is looked at, in milliseconds. */
+/** The time for the head of a request, for an idle connection, and between Node's checks of both, in milliseconds. */
 const times = { headersTimeout: 10_000, keepAliveTimeout: 10_000, connectionsCheckingInterval: 2_000 }
-/** How long a client may take nothing of its replies before it is closed, in milliseconds. Not `keepAliveTimeout`: a socket is asked which of both it has. */
+/**
+ * How long a client may take nothing of its replies before it is closed, in milliseconds. Not `keepAliveTimeout`: a
+ * socket is asked which of both it has.
+ */
 const untaken_ms = 11_000
 
-/** What is known of a connection. */
+/** The state of a connection. */
 interface Connection {
   /** Requests that were not answered yet. */
   owed: number
-  /** Its last reply is given: nothing may follow. */
+  /** Its last reply is sent: nothing may follow. */
   ended: boolean
-  /** What came after its requests is no HTTP. */
+  /** Bytes that are no HTTP came after its requests. */
   broken: boolean
 }
 
@@ -37,25 +40,14 @@ function connectionOf (socket: Duplex): Connection {
 async function listen (options: ListenOptions): Promise<Server> {
   const { host, port, log } = options
   const pending = new Pending()
+  const requestTimeout = Math.max(options.request_timeout_ms, times.headersTimeout)
   // A missing Host is for the handler to refuse, in its own words.
-  const server = createServer({ ...times, requestTimeout: Math.max(options.request_timeout_ms, times.headersTimeout), requireHostHeader: false, insecureHTTPParser: false }, (request, response) => {
-    const connection = connectionOf(request.socket)
-    connection.owed++
-    response.once('close', () => {
-      if (--connection.owed === 0 && connection.broken) refuseMalformed(request.socket, options.malformed)
-    })
-    const exchange = new NodeExchange(request, response, connection, pending)
-    try {
-      options.handler(exchange)
-    } catch (error) {
-      log.error({ error: messageOf(error) }, 'a request handler threw')
-      request.destroy()
-    }
-  })
+  const settings = { ...times, requestTimeout, requireHostHeader: false, insecureHTTPParser: false }
+  const server = createServer(settings, (request, response) => { take(request, response, options, pending) })
   server.on('clientError', (_error, socket) => {
     const connection = connectionOf(socket)
     connection.broken = true
-    // Replies that are owed go first: else this one would be taken for theirs.
+    // Replies that are owed go first: else the client would take this reply for them.
     if (connection.owed === 0 || connection.ended) refuseMalformed(socket, options.malformed)
   })
   await new Promise<void>((resolve, reject) => {
@@ -74,6 +66,22 @@ async function listen (options: ListenOptions): Promise<Server> {
       server.close()
       server.closeAllConnections()
     }
+  }
+}
+
+/** Hands a request to the handler. */
+function take (request: IncomingMessage, response: ServerResponse, options: ListenOptions, pending: Pending): void {
+  const connection = connectionOf(request.socket)
+  connection.owed++
+  response.once('close', () => {
+    if (--connection.owed === 0 && connection.broken) refuseMalformed(request.socket, options.malformed)
+  })
+  const exchange = new NodeExchange(request, response, connection, pending)
+  try {
+    options.handler(exchange)
+  } catch (error) {
+    options.log.error({ error: messageOf(error) }, 'a request handler threw')
+    request.destroy()
   }
 }
 
@@ -111,7 +119,7 @@ class NodeExchange implements Exchange {
     this.#response = response
     this.#connection = connection
     pending.begin()
-    request.on('error', () => {}) // told by the response's close
+    request.on('error', () => {}) // the response's close says it
     response.on('error', () => {})
     response.on('close', () => {
       this.#gone = true
@@ -156,7 +164,9 @@ class NodeExchange implements Exchange {
     request.once('end', end)
   }
 
-  reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = []): void {
+  reply (
+    status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close = 'keep', own: HeaderBlock = []
+  ): void {
     const response = this.#response
     if (this.#gone || response.headersSent) return
     const block = [...headers, ...own]
@@ -170,14 +180,19 @@ class NodeExchange implements Exchange {
     this.#closeUntaken()
   }
 
-  /** The connection of a client that takes nothing of what waits for it is closed; while nothing waits, a tool may run as long as it may. */
+  /**
+   * The connection of a client that takes nothing of what waits for it is closed; while nothing waits, a tool may run
+   * as long as it may.
+   */
   #closeUntaken (): void {
     const { socket } = this.#request
     if (socket.writableLength > 0) socket.setTimeout(untaken_ms)
     else if (socket.timeout === untaken_ms) socket.setTimeout(0)
   }
 
-  stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close: Close = 'keep'): void {
+  stream (
+    status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close: Close = 'keep'
+  ): void {
     const response = this.#response
     const reader = body.getReader()
     if (this.#gone || response.headersSent) return void reader.cancel().catch(() => {})
@@ -210,7 +225,8 @@ class NodeExchange implements Exchange {
     this.#response.once('close', () => { clearTimeout(timer) })
     request.on('data', (chunk: Buffer) => { if ((bytes += chunk.length) > lingerBytesMax) cut() })
     request.once('end', () => { this.#response.end() })
-    this.#response.writeHead(status, [...headers, 'Connection', 'close', 'Content-Length', String(Buffer.byteLength(body))])
+    const length = String(Buffer.byteLength(body))
+    this.#response.writeHead(status, [...headers, 'Connection', 'close', 'Content-Length', length])
     if (this.method === 'HEAD') this.#response.flushHeaders()
     else this.#response.write(body)
   }

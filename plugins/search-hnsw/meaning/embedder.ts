@@ -1,14 +1,16 @@
-import { Worker } from 'node:worker_threads'
-import { cacheLimits, messageOf, within, type Cache, type Logger } from '../../../kernel/index.ts'
+import type { Worker } from 'node:worker_threads'
+import { cacheLimits, messageOf, type Cache, type Logger } from '../../../kernel/index.ts'
 import { readFromThread } from './incoming.ts'
-import type { Found, FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
+import { endThread, postTo, startThread } from './model-thread.ts'
+import type { FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
+import { Questions, type Question } from './questions.ts'
 
 export interface EmbedderOptions extends ThreadData {
   cache: Cache
   log: Logger
-  /** The thread's entry; tests give one that fails. */
+  /** The module that runs in the thread; tests have a module that fails. */
   thread?: URL
-  /** How long a query waits for the thread, in milliseconds; 5 s by default. One that hangs for 12 times as long is ended. */
+  /** How long a query waits, in milliseconds; 5 s by default. A thread that hangs for 12 times as long is ended. */
   answer_ms?: number
   /** It is in another state, or has embedded more. */
   onChange (): void
@@ -20,14 +22,8 @@ export interface EmbedderOptions extends ThreadData {
  */
 export type EmbedderState = 'idle' | 'loading' | 'indexing' | 'ready' | 'failed'
 
-/** How long a query waits for the thread; then it is answered by words. */
+/** How long a query waits for the thread by default. */
 const answerDefault_ms = 5_000
-/** A thread that has not said anything for so many of these, while a query waited, hangs. */
-const hang_answers = 12
-/** How long a thread may take to end by itself. */
-const end_ms = 5_000
-/** Queries that may wait for the thread; those beyond are answered without it. */
-const queriesMax = 256
 /** How often the thread may die before it is given up, and the time after which a death is forgotten. */
 const deathsMax = 3
 const forget_ms = 600_000
@@ -36,51 +32,36 @@ const restart_ms = 500
 /** How often progress is logged. */
 const log_ms = 10_000
 
-interface Waiting {
-  resolve (found: Found | undefined): void
-  timer: NodeJS.Timeout
-}
-
-/** A query that is being embedded. */
-export interface Question {
-  /**
-   * Says what else it is to be compared with; undefined when it can't be answered now. To be called once.
-   * @throws the signal's reason
-   */
-  compare (also: Uint32Array, signal: AbortSignal): Promise<Found | undefined>
-  /** Gives it up, where it is not answered yet. */
-  close (): void
-}
-
 /**
- * The model, in a thread of its own that starts when it is first needed. A thread that dies is started again, a few times;
- * a model that can't be loaded is not tried again. Nothing here rejects for either: queries are then answered without it.
+ * The main thread's side of the model, whose thread starts when it is first needed. A thread that dies is started
+ * again, a few times; a model that can't be loaded is not tried again. Neither makes a promise here reject: queries are
+ * then answered without the model.
  */
 export class Embedder {
   readonly #options: EmbedderOptions
-  readonly #answer_ms: number
+  readonly #questions: Questions
   #worker: Worker | undefined
   #state: EmbedderState = 'idle'
   /** Why it is not well, or not wholly. */
   #reason: string | undefined
   #texts: readonly string[] = []
-  /** How many tools there were at most: an answer may be about those that were there when it was asked for. */
+  /** The largest number of tools so far: an answer may be about the tools of the time of its query. */
   #toolsMost = 0
   #generation = 0
   #indexed = 0
-  #queries = 0
-  readonly #waiting = new Map<number, Waiting>()
   #deaths: number[] = []
   #restart: NodeJS.Timeout | undefined
-  /** Runs while the thread is suspected to hang. */
-  #watch: NodeJS.Timeout | undefined
   #closed = false
   #logged_ms = 0
   #changed: (() => void)[] = []
 
   constructor (options: EmbedderOptions) {
     this.#options = options
-    this.#answer_ms = options.answer_ms ?? answerDefault_ms
+    this.#questions = new Questions({
+      answer_ms: options.answer_ms ?? answerDefault_ms,
+      post: message => { this.#post(message) },
+      hangs: silent_ms => { this.#replace(`it did not say anything for ${silent_ms / 1000} s`) }
+    })
   }
 
   get state (): EmbedderState {
@@ -99,25 +80,15 @@ export class Embedder {
   start (): void {
     if (this.#worker !== undefined || this.#restart !== undefined || this.#state === 'failed' || this.#closed) return
     this.#become('loading')
-    const { model, models_dir, allow_download, threads } = this.#options
-    const worker = this.#worker = new Worker(this.#options.thread ?? new URL('./thread.js', import.meta.url), {
-      workerData: { model, models_dir, allow_download, threads } satisfies ThreadData,
-      env: environment(),
-      execArgv: [], // flags of the program (a debugger, say) are not for this thread
-      stdout: true, // what libraries print must not get among what the program prints
-      stderr: true
+    const entry = this.#options.thread ?? new URL('./thread.js', import.meta.url)
+    this.#worker = startThread(entry, this.#options, this.#options.log, {
+      said: (worker, message) => { if (worker === this.#worker) this.#hear(message) },
+      ended: (worker, cause) => { if (worker === this.#worker) this.#die(cause) }
     })
-    for (const stream of [worker.stdout, worker.stderr]) {
-      stream.on('data', (chunk: Buffer) => { this.#options.log.debug({ text: chunk.toString('utf8', 0, 2000) }, 'the model\'s thread printed something') })
-    }
-    let cause: string | undefined
-    worker.on('message', message => { if (worker === this.#worker) this.#hear(worker, message) })
-    worker.on('error', (error: unknown) => { cause = messageOf(error) })
-    worker.on('exit', code => { if (worker === this.#worker) this.#die(cause ?? `it ended with code ${code}`) })
     this.#post({ type: 'index', generation: this.#generation, texts: this.#texts })
   }
 
-  /** Replaces the tools, by what is embedded of each. */
+  /** Replaces the tools. @param texts the text of each tool that is embedded */
   index (texts: readonly string[]): void {
     this.#texts = texts
     this.#toolsMost = Math.max(this.#toolsMost, texts.length)
@@ -128,28 +99,8 @@ export class Embedder {
 
   /** Begins to embed a query; undefined when that can't be done now. To be closed. */
   ask (query: Pick<QueryMessage, 'text' | 'nearest' | 'among'>): Question | undefined {
-    if (this.#state !== 'ready' && this.#state !== 'indexing' || this.#waiting.size >= queriesMax) return undefined
-    const id = ++this.#queries
-    const found = new Promise<Found | undefined>(resolve => {
-      this.#waiting.set(id, { resolve, timer: setTimeout(() => { setImmediate(() => { this.#late(id) }) }, this.#answer_ms) })
-    })
-    this.#post({ type: 'query', id, generation: this.#generation, ...query })
-    return {
-      compare: async (tools, signal) => {
-        let abort = (): void => {}
-        const aborted = new Promise<never>((_, reject) => { abort = () => { reject(signal.reason as Error) } })
-        signal.addEventListener('abort', abort, { once: true })
-        try {
-          this.#post({ type: 'also', id, tools })
-          return await Promise.race([found, aborted])
-        } finally {
-          signal.removeEventListener('abort', abort)
-        }
-      },
-      close: () => {
-        if (this.#settle(id, undefined)) this.#post({ type: 'forget', id })
-      }
-    }
+    if (this.#state !== 'ready' && this.#state !== 'indexing' || this.#questions.full) return undefined
+    return this.#questions.ask(query, this.#generation)
   }
 
   /** Resolves when all tools are embedded or never will be, after so long, or when the signal aborts. */
@@ -171,26 +122,21 @@ export class Embedder {
   async close (): Promise<void> {
     this.#closed = true
     clearTimeout(this.#restart)
-    clearTimeout(this.#watch)
+    this.#questions.stopWatching()
     const worker = this.#worker
     this.#worker = undefined
-    this.#giveUpWaiting()
-    if (worker !== undefined) await end(worker)
+    this.#questions.settleAll()
+    if (worker !== undefined) await endThread(worker)
   }
 
   #post (message: ToThread): void {
-    this.#worker?.postMessage(message) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
+    if (this.#worker !== undefined) postTo(this.#worker, message)
   }
 
-  #hear (worker: Worker, value: unknown): void {
+  #hear (value: unknown): void {
     const message = readFromThread(value, this.#toolsMost)
-    if (message === undefined) {
-      this.#die('it said what makes no sense')
-      void end(worker)
-      return
-    }
-    clearTimeout(this.#watch)
-    this.#watch = undefined
+    if (message === undefined) return this.#replace('it said what makes no sense')
+    this.#questions.stopWatching()
     switch (message.type) {
       case 'ready':
         this.#reason = undefined
@@ -205,20 +151,21 @@ export class Embedder {
         void this.#read(message.id, message.keys)
         return
       case 'write':
-        this.#options.cache.write(message.entries).catch((error: unknown) => { this.#options.log.warn({ error: messageOf(error) }, 'vectors could not be kept; they will be made again') })
+        void this.#write(message.entries)
         return
       case 'found':
-        this.#settle(message.id, message.found)
+        this.#questions.settle(message.id, message.found)
         return
       case 'error':
         this.#options.log.warn({ error: message.reason }, 'a query could not be embedded')
-        this.#settle(message.id, undefined)
+        this.#questions.settle(message.id, undefined)
     }
   }
 
-  /** Slower ways find the same: the log tells of them, and health does not. */
+  /** Slower ways find the same: the log reports them, and health does not. */
   #loaded ({ model, dimensions, runtime, slower, exact }: Extract<FromThread, { type: 'ready' }>): void {
-    this.#options.log.info({ model, dimensions, runtime, ...(slower !== undefined && { slower }), ...(exact !== undefined && { exact }) }, 'the model is loaded')
+    const reasons = { ...(slower !== undefined && { slower }), ...(exact !== undefined && { exact }) }
+    this.#options.log.info({ model, dimensions, runtime, ...reasons }, 'the model is loaded')
   }
 
   #progress (indexed: number, total: number): void {
@@ -234,6 +181,14 @@ export class Embedder {
     }
   }
 
+  async #write (entries: Extract<FromThread, { type: 'write' }>['entries']): Promise<void> {
+    try {
+      await this.#options.cache.write(entries)
+    } catch (error) {
+      this.#options.log.warn({ error: messageOf(error) }, 'vectors could not be kept; they will be made again')
+    }
+  }
+
   async #read (id: number, keys: readonly string[]): Promise<void> {
     let values: (Uint8Array | undefined)[] = []
     try {
@@ -244,31 +199,12 @@ export class Embedder {
     this.#post({ type: 'cached', id, values })
   }
 
-  /** @returns false when nobody waits any more */
-  #settle (id: number, found: Found | undefined): boolean {
-    const waiting = this.#waiting.get(id)
-    if (waiting === undefined) return false
-    this.#waiting.delete(id)
-    clearTimeout(waiting.timer)
-    waiting.resolve(found)
-    return true
-  }
-
-  #giveUpWaiting (): void {
-    for (const id of this.#waiting.keys()) this.#settle(id, undefined)
-  }
-
-  /** Answers a query that waited for too long; the first of them begins to watch the thread. */
-  #late (id: number): void {
-    if (!this.#settle(id, undefined)) return
-    this.#post({ type: 'forget', id })
-    this.#watch ??= setTimeout(() => {
-      this.#watch = undefined
-      const worker = this.#worker
-      if (worker === undefined) return
-      this.#die(`it did not say anything for ${hang_answers * this.#answer_ms / 1000} s`)
-      void end(worker)
-    }, (hang_answers - 1) * this.#answer_ms).unref()
+  /** Ends the thread, which is started again. */
+  #replace (cause: string): void {
+    const worker = this.#worker
+    if (worker === undefined) return
+    this.#die(cause)
+    void endThread(worker)
   }
 
   #die (cause: string): void {
@@ -285,7 +221,7 @@ export class Embedder {
     }, restart_ms * 2 ** (this.#deaths.length - 1)).unref()
     this.#reason = `the model's thread died: ${cause}; it is started again`
     this.#become('loading')
-    this.#giveUpWaiting()
+    this.#questions.settleAll()
   }
 
   #fail (cause: string): void {
@@ -295,8 +231,8 @@ export class Embedder {
     this.#worker = undefined
     this.#indexed = 0
     this.#become('failed')
-    this.#giveUpWaiting()
-    if (worker !== undefined) void end(worker)
+    this.#questions.settleAll()
+    if (worker !== undefined) void endThread(worker)
   }
 
   #become (state: EmbedderState): void {
@@ -308,17 +244,4 @@ export class Embedder {
     this.#options.onChange()
     for (const go of this.#changed.splice(0)) go()
   }
-}
-
-/** Ends a thread when it has done what it does, or where that takes too long whatever it does. */
-async function end (worker: Worker): Promise<void> {
-  const ended = new Promise<void>(resolve => { worker.once('exit', () => { resolve() }) })
-  worker.postMessage({ type: 'end' } satisfies ToThread) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
-  await within(end_ms, ended)
-  await worker.terminate() // nothing happens to one that has ended
-}
-
-/** The program's environment without its own secrets and settings. */
-function environment (): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => name !== 'SERVICE_API_KEY' && !name.startsWith('SKILLET_')))
 }

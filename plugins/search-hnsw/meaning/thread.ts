@@ -12,8 +12,8 @@ import { reasonOf } from './runtime.ts'
 import { Vectors, type MakeGraph } from './vectors.ts'
 
 /**
- * It gives way to the threads that answer, which need a core for a moment only: one that wakes where another computes waits
- * for the end of a time slice, up to 4 ms, unless that one counts for less.
+ * It gives way to the threads that answer, which need a core for a moment only: a thread that wakes where another
+ * computes waits for the end of a time slice, up to 4 ms, unless the other counts for less.
  */
 const nice = 5
 /** Keys that are looked up in the cache at once. */
@@ -23,7 +23,7 @@ const writeMax = 50
 
 const port = parentPort
 if (port === null) throw new Error('this file is the entry of a thread')
-const data = workerData as ThreadData // made by embedder.ts
+const data = workerData as ThreadData // made by model-thread.ts
 type Of<Type extends ToThread['type']> = Extract<ToThread, { type: Type }>
 const post = (message: FromThread): void => { port.postMessage(message) }
 const tell = ({ progress }: Vectors): void => { post({ type: 'progress', generation, ...progress }) }
@@ -62,7 +62,9 @@ try {
   const model = await Model.load(data)
   const { makeGraph, reason } = await graphs()
   const { id, dimensions, runtime } = model
-  post({ type: 'ready', model: id, dimensions, runtime: runtime.name, ...(runtime.reason !== undefined && { slower: runtime.reason }), ...(reason !== undefined && { exact: reason }) })
+  const slower = runtime.reason === undefined ? {} : { slower: runtime.reason }
+  const exact = reason === undefined ? {} : { exact: reason }
+  post({ type: 'ready', model: id, dimensions, runtime: runtime.name, ...slower, ...exact })
   await serve(model, new Vectors(model.dimensions, makeGraph))
 } catch (error) {
   post({ type: 'failed', reason: reasonOf(error) })
@@ -108,7 +110,8 @@ async function answer ({ id, text, nearest, among }: QueryMessage, model: Model,
       if (!queries.has(id) || asked.end) return
       await told()
     }
-    post({ type: 'found', id, found: vectors.find(embedding.whole, embedding.parts, nearest, also.get(id) ?? new Uint32Array(0), among) })
+    const others = also.get(id) ?? new Uint32Array(0)
+    post({ type: 'found', id, found: vectors.find(embedding.whole, embedding.parts, nearest, others, among) })
   } catch (error) {
     post({ type: 'error', id, reason: reasonOf(error) })
   }

@@ -1,13 +1,14 @@
 import { stat } from 'node:fs/promises'
 import { messageOf, Scope, type Logger, type PluginContext } from '../../../kernel/index.ts'
-import type { Dirty, Library } from './library.ts'
+import type { Dirty } from './dirty.ts'
+import type { Library } from './library.ts'
 import { identityOf } from '../listing/list.ts'
 import type { Place } from '../listing/places.ts'
 import { Watchers, type OpenWatcher } from './watchers.ts'
 
 /** What a change waits for: this long without another, and no longer than that in all, in milliseconds. */
 const settle_ms = { quiet: 150, most: 2_000 }
-/** What changed is looked at once more after so long: for what came between the reading of a new folder and its watching. */
+/** A change is looked at again after so long: files may come between the reading of a new folder and its watching. */
 const echo_ms = 1_000
 /** How often everything is looked at, for what no event told, and how often where there are no events. */
 const rescan_ms = { events: 60_000, polling: 2_000 }
@@ -28,8 +29,8 @@ export interface FollowOptions {
 }
 
 /**
- * Keeps a library true: events of the file system say where to look, what is there says whether anything changed. Events are
- * gathered until they pause; where they fail, everything is looked at again and again.
+ * Keeps a library true: events of the file system say where to look, and the files there say whether anything changed.
+ * Events are gathered until they pause; where they fail, everything is looked at again and again.
  */
 export class Follow {
   readonly #options: FollowOptions
@@ -124,7 +125,9 @@ export class Follow {
       if (found.again.size > 0) this.#later(found.again_ms, () => { this.#hintAll(found.again) })
       if (found.changed.size > 0) this.#later(echo_ms, () => { this.#hintAll(found.changed) })
     } catch (error) {
-      if (!this.#stopped.signal.aborted) log.error({ error: messageOf(error) }, 'the skills directories could not be looked at')
+      if (!this.#stopped.signal.aborted) {
+        log.error({ error: messageOf(error) }, 'the skills directories could not be looked at')
+      }
     }
     const now_ms = performance.now()
     this.#rest_ms = now_ms + Math.min(now_ms - began_ms, restMax_ms)
@@ -144,10 +147,14 @@ export class Follow {
   }
 
   #watch (): void {
-    if (!this.#polling && this.#options.mode !== 'off' && !this.#stopped.signal.aborted) this.#watchers.follow(this.#options.library.shelves)
+    if (this.#polling || this.#options.mode === 'off' || this.#stopped.signal.aborted) return
+    this.#watchers.follow(this.#options.library.shelves)
   }
 
-  /** Looks whether each directory is the one it was, and for what a skill at fault lacks: nothing tells when those are made, or replaced. */
+  /**
+   * Looks whether each directory was replaced by another, and for the files that a skill at fault lacks: no event says
+   * when these are made, or replaced.
+   */
   async #seek (): Promise<void> {
     for (const { place, listing } of this.#options.library.shelves) {
       const identity = await stat(place.path).then(identityOf, () => undefined)
@@ -166,8 +173,9 @@ export class Follow {
   #poll (reason: string): void {
     if (this.#polling || this.#stopped.signal.aborted) return
     this.#polling = true
-    this.#options.health.degrade(`changes of skills are found by looking every ${rescan_ms.polling / 1000} s: ${reason}`)
-    this.#options.log.warn({ reason }, 'the skills directories can\'t be watched; they are looked at again and again instead')
+    const { health, log } = this.#options
+    health.degrade(`changes of skills are found by looking every ${rescan_ms.polling / 1000} s: ${reason}`)
+    log.warn({ reason }, 'the skills directories can\'t be watched; they are looked at again and again instead')
     void this.#watchers.close()
     this.#everywhere()
     this.#rescan()

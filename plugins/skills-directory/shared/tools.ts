@@ -1,5 +1,5 @@
 import { compileCheck, compileInputSchema, didYouMean, type FROM_CLIENT, messageOf, type Check, type JsonObject, type ParameterDescriptor, type ToolDefinition } from '../../../kernel/index.ts'
-import { parseCommand } from '../../toolkit/command.ts'
+import { parseCommand } from '../../toolkit/parse-command.ts'
 import { firstLine } from './files.ts'
 
 /** A tool as a manifest or module gives it, its shape checked. */

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { argumentBytesMax, argumentsBytesMax, expandCommand, parseCommand, type CommandSpec } from '../../../plugins/toolkit/command.ts'
+import { argumentBytesMax, argumentsBytesMax, expandCommand } from '../../../plugins/toolkit/expand-command.ts'
+import { parseCommand, type CommandSpec } from '../../../plugins/toolkit/parse-command.ts'
 import type { JsonObject, ParameterDescriptor } from '../../../kernel/contracts/schemas.ts'
 
 const parameter = (name: string, more: JsonObject = {}): ParameterDescriptor =>

@@ -1,0 +1,108 @@
+import type { Found, QueryMessage, ToThread } from './protocol.ts'
+
+/** A thread hangs if it says nothing for so many times the waiting time of a query, while a query waits. */
+const hang_answers = 12
+/** Queries that may wait for the thread; those beyond are answered without it. */
+const queriesMax = 256
+
+/** A query that is being embedded. */
+export interface Question {
+  /**
+   * Says which other tools it is to be compared with; undefined when it can't be answered now. To be called once.
+   * @throws the signal's reason
+   */
+  compare (also: Uint32Array, signal: AbortSignal): Promise<Found | undefined>
+  /** Gives it up, where it is not answered yet. */
+  close (): void
+}
+
+interface Waiting {
+  resolve (found: Found | undefined): void
+  timer: NodeJS.Timeout
+}
+
+export interface QuestionsOptions {
+  /** How long a query waits for the thread, in milliseconds; then it is answered by words. */
+  answer_ms: number
+  /** Sends a message to the thread. */
+  post (message: ToThread): void
+  /** The thread hangs: while a query waited, it was silent for so many milliseconds. */
+  hangs (silent_ms: number): void
+}
+
+/** The queries that wait for the model's thread, and the time that each of them waits. */
+export class Questions {
+  readonly #options: QuestionsOptions
+  readonly #waiting = new Map<number, Waiting>()
+  #count = 0
+  /** Runs while the thread is suspected to hang. */
+  #watch: NodeJS.Timeout | undefined
+
+  constructor (options: QuestionsOptions) {
+    this.#options = options
+  }
+
+  /** Whether as many queries wait as may. */
+  get full (): boolean {
+    return this.#waiting.size >= queriesMax
+  }
+
+  /** Begins to embed a query about the tools of a generation. The question is to be closed. */
+  ask (query: Pick<QueryMessage, 'text' | 'nearest' | 'among'>, generation: number): Question {
+    const { post, answer_ms } = this.#options
+    const id = ++this.#count
+    const found = new Promise<Found | undefined>(resolve => {
+      const timer = setTimeout(() => { setImmediate(() => { this.#late(id) }) }, answer_ms)
+      this.#waiting.set(id, { resolve, timer })
+    })
+    post({ type: 'query', id, generation, ...query })
+    return {
+      compare: async (tools, signal) => {
+        let abort = (): void => {}
+        const aborted = new Promise<never>((_, reject) => { abort = () => { reject(signal.reason as Error) } })
+        signal.addEventListener('abort', abort, { once: true })
+        try {
+          post({ type: 'also', id, tools })
+          return await Promise.race([found, aborted])
+        } finally {
+          signal.removeEventListener('abort', abort)
+        }
+      },
+      close: () => {
+        if (this.settle(id, undefined)) post({ type: 'forget', id })
+      }
+    }
+  }
+
+  /** Answers a query. @returns false when nobody waits any more */
+  settle (id: number, found: Found | undefined): boolean {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined) return false
+    this.#waiting.delete(id)
+    clearTimeout(waiting.timer)
+    waiting.resolve(found)
+    return true
+  }
+
+  /** Answers all queries without the thread. */
+  settleAll (): void {
+    for (const id of this.#waiting.keys()) this.settle(id, undefined)
+  }
+
+  /** Ends the watch: the thread has said something, or it is to end. */
+  stopWatching (): void {
+    clearTimeout(this.#watch)
+    this.#watch = undefined
+  }
+
+  /** Answers a query that has waited for too long; the first such query begins to watch the thread. */
+  #late (id: number): void {
+    if (!this.settle(id, undefined)) return
+    const { post, answer_ms, hangs } = this.#options
+    post({ type: 'forget', id })
+    this.#watch ??= setTimeout(() => {
+      this.#watch = undefined
+      hangs(hang_answers * answer_ms)
+    }, (hang_answers - 1) * answer_ms).unref()
+  }
+}
