@@ -14,7 +14,7 @@ const root_mark = '__SKILLET_DIST__'
 /** First of all: without a listener, a signal of any process of the same user would start Node's inspector, on a port without a key. */
 const refuseInspector = "process.on('SIGUSR1', () => {})\n"
 /** The program is run by its path; others are imported by their name. */
-const entries = { main: 'dist/plugins/main.js', skillet: 'dist/kernel/index.js', skill: 'dist/kernel/skill.js', plugin: 'dist/kernel/plugin.js' }
+const entries = { main: 'dist/plugins/main.js', skillet: 'dist/kernel/index.js', skill: 'dist/kernel/skill.js', plugin: 'dist/kernel/plugin.js', testing: 'dist/plugins/testing/index.js' }
 
 /** Piscina is bundled too, for its code. It looks for a file beside this one of its own; what it means by that, and what tells it. */
 const piscina = { file: /\/piscina\/dist\/index\.js$/, place: '__dirname', means: "require('node:path').dirname(require.resolve('piscina'))" }
