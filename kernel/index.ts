@@ -32,7 +32,7 @@ export { defaultKeyName, KEY_NAME, KeySettings } from './contracts/key-settings.
 export type { Callable, Operation } from './contracts/operation.ts'
 export { outputOf, type Output } from './contracts/output.ts'
 export {
-  definePlugin, pluginApi, type AnyPlugin, type EndpointContext, type ExamineContext, type Finding, type Plugin, type PluginContext,
+  definePlugin, PLUGIN_NAME, pluginApi, SLOTS, type AnyPlugin, type EndpointContext, type ExamineContext, type Finding, type Plugin, type PluginContext,
   type SearchContext, type Slot, type Slots, type TransportContext
 } from './contracts/plugin.ts'
 export * as schemas from './contracts/schemas.ts'

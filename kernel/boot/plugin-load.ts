@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { pluginApi, type AnyPlugin } from '../contracts/plugin.ts'
+import { PLUGIN_NAME, pluginApi, SLOTS, type AnyPlugin } from '../contracts/plugin.ts'
 import { messageOf } from '../lib/errors.ts'
 
 /**
@@ -36,11 +36,11 @@ function refuseOtherApi (specifier: string, name: string, api: unknown): void {
   throw new Error(`${plugin} was made for version ${api} of the plugin API, and this Skillet has version ${pluginApi}: ${remedy}`)
 }
 
-const slots = new Set(['storage', 'search', 'executor', 'skills', 'endpoint', 'transport'])
+const slots: ReadonlySet<string> = new Set(SLOTS)
 
 function isPlugin (value: unknown): value is AnyPlugin {
   return typeof value === 'object' && value !== null &&
-    'name' in value && typeof value.name === 'string' && /^[a-z0-9][a-z0-9-]{0,63}$/.test(value.name) &&
+    'name' in value && typeof value.name === 'string' && PLUGIN_NAME.test(value.name) &&
     'slot' in value && typeof value.slot === 'string' && slots.has(value.slot) &&
     'setup' in value && typeof value.setup === 'function'
 }

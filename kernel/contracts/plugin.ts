@@ -29,6 +29,10 @@ export interface Slots {
   transport: Transport
 }
 export type Slot = keyof Slots
+export const SLOTS = ['storage', 'search', 'executor', 'skills', 'endpoint', 'transport'] as const satisfies readonly Slot[]
+
+/** What plugins may be called. */
+export const PLUGIN_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
 
 /** What every plugin is given. */
 export interface PluginContext {
