@@ -8,6 +8,7 @@ export { endThread, letThreadsEnd } from './lib/end-threads.ts'
 export { readEnvFile } from './lib/env-file.ts'
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './lib/errors.ts'
 export { changeFile, hasCode, isAbsent, replaceFile } from './lib/file.ts'
+export { newExecutionId } from './lib/id.ts'
 export { decodeJson, isObject, jsonDepthMax } from './lib/json.ts'
 export { List, type Listed } from './lib/list.ts'
 export { silentLogger, type Logger } from './lib/log.ts'
@@ -31,7 +32,7 @@ export { defaultKeyName, KEY_NAME, KeySettings } from './contracts/key-settings.
 export type { Callable, Operation } from './contracts/operation.ts'
 export { outputOf, type Output } from './contracts/output.ts'
 export {
-  definePlugin, type AnyPlugin, type EndpointContext, type ExamineContext, type Finding, type Plugin, type PluginContext,
+  definePlugin, PLUGIN_NAME, pluginApi, SLOTS, type AnyPlugin, type EndpointContext, type ExamineContext, type Finding, type Plugin, type PluginContext,
   type SearchContext, type Slot, type Slots, type TransportContext
 } from './contracts/plugin.ts'
 export * as schemas from './contracts/schemas.ts'

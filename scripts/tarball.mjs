@@ -1,10 +1,11 @@
 // Checks what `npm pack` makes: `node scripts/tarball.mjs [NODE] [--native]` installs it with that Node, into an empty folder and home,
-// where no compiler and nothing of this folder can be found, and then runs `run`, `search`, `doctor`, `mcp` and `serve` as a user would.
+// where no compiler and nothing of this folder can be found, and then runs `run`, `search`, `doctor`, `mcp` and `serve` as a user would, and tests and serves plugins that `init --plugin` writes.
 // --native: with the variable that keeps onnxruntime-node; without, what is left out must not be missed.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -53,6 +54,7 @@ async function check () {
   doctor()
   await mcp()
   await serve()
+  await plugins(tarball)
 }
 
 /** Tools whose packages come with the skills instead of being installed. */
@@ -118,6 +120,59 @@ async function serve () {
   for (const path of ['/docs/api', '/docs/api/swagger-ui-bundle.js']) assert.equal((await fetch(url + path)).status, 200, path)
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [0, null])
+}
+
+/**
+ * Plugins of a stranger, each in a folder of its own, where `npm install` puts the tarball: their suites pass there, and a server runs with
+ * all of them. The transport is typed, too, which `scripts/package.mjs` looks at.
+ */
+async function plugins (tarball) {
+  const slots = ['transport', 'storage', 'executor', 'skills']
+  const parent = join(home, 'plugins')
+  const files = slots.map(slot => {
+    const written = JSON.parse(skillet('init', '--plugin', slot, `my-${slot}`, '--directory', parent, '--json'))
+    const tested = spawnSync(node, ['--test', '--test-reporter=tap'], { ...options, cwd: written.folder })
+    assert.equal(tested.status, 0, tested.stdout)
+    console.log(`  the plugin ${written.name}: ${/# tests (\d+)/.exec(tested.stdout)[1]} tests of its slot pass`)
+    return written.plugin
+  })
+  // A copy of Skillet beside a plugin, as npm installs one that is named as a dependency: the server runs with it all the same.
+  const copy = join(parent, 'my-transport')
+  const install = spawnSync(node, [npm, 'install', '--no-audit', '--no-fund', '--no-save', '--ignore-scripts', tarball], { ...options, cwd: copy, timeout: 600_000 })
+  assert.equal(install.status, 0, install.stderr)
+  assert.ok(!lstatSync(join(copy, 'node_modules/skillet')).isSymbolicLink(), 'it is a copy')
+  const folder = join(home, 'packages')
+  mkdirSync(join(folder, 'one'), { recursive: true })
+  writeFileSync(join(folder, 'one/package.json'), '{ "description": "A package", "scripts": { "hello": "echo hello" } }')
+  const port = await freePort()
+  writeFileSync(join(home, 'skillet.toml'), `plugins = ${JSON.stringify(files)}\n[plugin.my-skills]\nfolder = ${JSON.stringify(folder)}\n[plugin.my-transport]\nport = ${port}\n`)
+  const child = spawn('skillet', ['serve', '--port', '0', '--json'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+  process.prependListener('exit', () => { child.kill('SIGKILL') }) // before its folder goes
+  const [first] = await once(child.stdout.setEncoding('utf8'), 'data')
+  const health = await (await fetch(`${JSON.parse(first).url}/api/health`)).json()
+  for (const slot of slots) assert.ok(health.plugins.some(({ name, state }) => name === `my-${slot}` && state === 'ready'), JSON.stringify(health))
+  const socket = connect(port, '127.0.0.1')
+  const replies = createInterface({ input: socket })[Symbol.asyncIterator]()
+  const call = async (operation, input) => {
+    socket.write(`${JSON.stringify({ operation, input })}\n`)
+    return JSON.parse((await replies.next()).value)
+  }
+  assert.equal((await call('get_skill', { name: 'one' })).output.description, 'A package')
+  assert.equal((await call('execute', { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } })).output.status, 'success')
+  assert.equal((await call('execute', { skill_name: 'nobody', tool_name: 'x', parameters: {} })).error.code, 'SKILL_NOT_FOUND')
+  assert.equal((await call('list_executions', {})).output.total, 1)
+  socket.destroy()
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+  rmSync(join(home, 'skillet.toml'))
+}
+
+async function freePort () {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  await new Promise(done => { server.close(done) })
+  return port
 }
 
 /** A question that has no word in common with the tool that answers it. */

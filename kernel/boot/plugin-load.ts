@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AnyPlugin } from '../contracts/plugin.ts'
+import { PLUGIN_NAME, pluginApi, SLOTS, type AnyPlugin } from '../contracts/plugin.ts'
 import { messageOf } from '../lib/errors.ts'
 
 /**
@@ -19,15 +19,28 @@ export async function loadPlugins (specifiers: readonly string[], cwd: string): 
     }
     const plugin = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
     if (!isPlugin(plugin)) throw new Error(`plugins: "${specifier}" has no plugin as its default export; make it with definePlugin`)
+    refuseOtherApi(specifier, plugin.name, plugin.api ?? (typeof module === 'object' && module !== null && 'api' in module ? module.api : undefined))
     return plugin
   }))
 }
 
-const slots = new Set(['storage', 'search', 'executor', 'skills', 'endpoint', 'transport'])
+/**
+ * What was made for another version of the API would fail somewhere, sometime.
+ * @param api what the plugin says, or else its module
+ */
+function refuseOtherApi (specifier: string, name: string, api: unknown): void {
+  if (api === pluginApi) return
+  const plugin = `plugins: "${specifier}" (the plugin ${name})`
+  if (typeof api !== 'number') throw new Error(`${plugin} does not say for which version of the plugin API it was made: make it with definePlugin, or give it "api: ${pluginApi}"`)
+  const remedy = api > pluginApi ? 'install a newer Skillet, or an older version of the plugin' : 'install a newer version of the plugin'
+  throw new Error(`${plugin} was made for version ${api} of the plugin API, and this Skillet has version ${pluginApi}: ${remedy}`)
+}
+
+const slots: ReadonlySet<string> = new Set(SLOTS)
 
 function isPlugin (value: unknown): value is AnyPlugin {
   return typeof value === 'object' && value !== null &&
-    'name' in value && typeof value.name === 'string' && /^[a-z0-9][a-z0-9-]{0,63}$/.test(value.name) &&
+    'name' in value && typeof value.name === 'string' && PLUGIN_NAME.test(value.name) &&
     'slot' in value && typeof value.slot === 'string' && slots.has(value.slot) &&
     'setup' in value && typeof value.setup === 'function'
 }

@@ -16,6 +16,9 @@ import type { Transport } from './transport.ts'
  * returns what its slot asks for. It registers the undo of everything it acquires in `context.scope`.
  */
 
+/** The version of this API. It goes up when plugins that were made for the one before can't work any more. */
+export const pluginApi = 1
+
 /** What each slot's `setup` returns. */
 export interface Slots {
   storage: Storage
@@ -26,6 +29,10 @@ export interface Slots {
   transport: Transport
 }
 export type Slot = keyof Slots
+export const SLOTS = ['storage', 'search', 'executor', 'skills', 'endpoint', 'transport'] as const satisfies readonly Slot[]
+
+/** What plugins may be called. */
+export const PLUGIN_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
 
 /** What every plugin is given. */
 export interface PluginContext {
@@ -87,6 +94,8 @@ export interface Plugin<S extends Slot = Slot, Options extends object = object> 
   /** Unique; its options are the configuration section `[plugin.<name>]`. */
   readonly name: string
   readonly slot: S
+  /** The version of the API that it was made for: `definePlugin` says it. */
+  readonly api?: number
   /** Whether the kernel stops when it can't start; an optional one is reported `degraded`. Default true. */
   readonly required?: boolean
   /** Schema of its options; values are given defaults and checked before `setup`. */
@@ -101,10 +110,10 @@ export type AnyPlugin = { [S in Slot]: Plugin<S> }[Slot]
 
 /**
  * Declares a plugin. Its `setup` returns what its slot asks for; its options, if it declares a schema, are
- * checked, given defaults and typed.
+ * checked, given defaults and typed. What it returns says for which version of the API it was made.
  */
 export function definePlugin<S extends Slot, O extends TObject> (plugin: Omit<Plugin<S, Static<O>>, 'options'> & { readonly options: O }): Plugin<S>
 export function definePlugin<S extends Slot> (plugin: Plugin<S> & { readonly options?: undefined }): Plugin<S>
 export function definePlugin<S extends Slot> (plugin: Plugin<S>): Plugin<S> {
-  return plugin
+  return { api: pluginApi, ...plugin }
 }

@@ -43,8 +43,20 @@ export interface ErrorEnvelope {
   success: false
 }
 
+/** What marks an error as ours, in whichever copy of this file it was made. */
+const mark = Symbol.for('skillet.error')
+
 /** The only error that crosses the kernel's border. Its message is for the user; the cause is for the log. */
 export class SkilletError extends Error {
+  /** npm may put a copy of Skillet beside a plugin: what one copy throws, the other knows. */
+  static override [Symbol.hasInstance] (value: unknown): value is SkilletError {
+    return value instanceof Error && Reflect.get(value, mark) === true
+  }
+
+  get [mark] (): true {
+    return true
+  }
+
   override readonly name = 'SkilletError'
   readonly code: ErrorCode
   readonly details: ErrorDetails

@@ -14,7 +14,7 @@ const root_mark = '__SKILLET_DIST__'
 /** First of all: without a listener, a signal of any process of the same user would start Node's inspector, on a port without a key. */
 const refuseInspector = "process.on('SIGUSR1', () => {})\n"
 /** The program is run by its path; others are imported by their name. */
-const entries = { main: 'dist/plugins/main.js', skillet: 'dist/kernel/index.js', skill: 'dist/kernel/skill.js' }
+const entries = { main: 'dist/plugins/main.js', skillet: 'dist/kernel/index.js', skill: 'dist/kernel/skill.js', plugin: 'dist/kernel/plugin.js', testing: 'dist/plugins/testing/index.js' }
 
 /** Piscina is bundled too, for its code. It looks for a file beside this one of its own; what it means by that, and what tells it. */
 const piscina = { file: /\/piscina\/dist\/index\.js$/, place: '__dirname', means: "require('node:path').dirname(require.resolve('piscina'))" }
@@ -44,7 +44,7 @@ export async function buildProgram (shared) {
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n')
   copyFileSync(fileURLToPath(new URL('loader.cjs', import.meta.url)), join(folder, 'loader.js'))
   writeFileSync(join(folder, 'main.js'), `#!/usr/bin/env node\n'use strict'\n${refuseInspector}require('./loader.js').load(require('node:path').join(__dirname, 'chunks/main.js'))\n`)
-  for (const name of ['skillet', 'skill']) {
+  for (const name of Object.keys(entries).filter(name => name !== 'main')) {
     const { exports } = metafile.outputs[join(folder, 'chunks', `${name}.js`)]
     writeFileSync(join(folder, `${name}.mjs`), `import { fileURLToPath } from 'node:url'\nimport loader from './loader.js'\nexport const {\n  ${exports.join(', ')}\n} = loader.load(fileURLToPath(new URL('chunks/${name}.js', import.meta.url)))\n`)
   }

@@ -25,7 +25,7 @@ async function open (t: Test, search: Record<string, unknown>, cache?: Cache): P
   return opened
 }
 
-t.test('by words alone, it is a search', t => testSearch(t, async t => (await open(t, { model: 'none' })).service))
+t.test('by words alone, it is a search', t => testSearch(t, () => open(t, { model: 'none' })))
 
 t.test('making a large index lets the event loop turn', async t => {
   const { service: search } = await open(t, { model: 'none' })
@@ -111,7 +111,7 @@ t.test('with the bundled model', async t => {
 
   await t.test('it is a search', t => testSearch(t, async () => {
     await search.index([])
-    return search
+    return { service: search, close: async () => {} }
   }, { patience_ms }))
 
   await t.test('a changed skill is embedded anew, the others are not', async t => {

@@ -1,28 +1,33 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
+import { Option } from 'commander'
 import { fileURLToPath } from 'node:url'
-import { configHome, hasCode, SKILL_NAME } from '../../../kernel/index.ts'
+import { configHome, hasCode, PLUGIN_NAME, SKILL_NAME, SLOTS, type Slot } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { skillFiles, type Kind } from '../files/skill-files.ts'
+import { packageFolder, pluginFiles } from '../files/plugin-files.ts'
+import { skillFiles } from '../files/skill-files.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
-interface Options { native?: boolean, directory?: string, json?: boolean }
+interface Options { native?: boolean, plugin?: Slot, directory?: string, json?: boolean }
 
-/** `skillet init NAME`: a folder with a skill that works, its instructions and its test. */
+/** `skillet init NAME`: a folder with a skill that works, its instructions and its test; or with a plugin, and its test. */
 const define: DefineCommand = (command, { terminal }) => {
   command
-    .argument('<name>', 'the name of the skill and its folder: a-z, 0-9 and -')
+    .argument('<name>', 'the name of the skill, or plugin, and its folder: a-z, 0-9 and -')
     .option('--native', 'a skill of commands (skill.toml), instead of one in JavaScript (skill.js)')
-    .option('--directory <dir>', 'the directory of skills to put it in (default: your own, where every command finds it)')
+    .addOption(new Option('--plugin <slot>', 'a plugin of this slot, instead of a skill').choices(SLOTS).conflicts('native'))
+    .option('--directory <dir>', 'the directory to put it in (default: for a skill your own, where every command finds it; for a plugin this one)')
     .option('--json', 'print JSON')
-    .action(async (name: string, { native = false, directory, json = false }: Options) => {
+    .action(async (name: string, { native = false, plugin, directory, json = false }: Options) => {
+      if (plugin !== undefined) return terminal.out(shownPlugin(await writePlugin(plugin, name, resolve(terminal.cwd, directory ?? '.')), json, terminal))
       if (!SKILL_NAME.test(name)) throw new UsageError(`"${name}" can't be the name of a skill: 1 to 64 of a-z, 0-9 and -`)
       const own = directory === undefined
       const parent = own ? join(configHome(terminal.env), 'skills') : resolve(terminal.cwd, directory)
       const kind = native ? 'native' : 'script'
       const folder = join(parent, name)
-      await write(folder, kind, name)
+      const program = fileURLToPath(new URL('../../../program/main.js', import.meta.url))
+      await write(folder, skillFiles(kind, name, program))
       const test = `node --test ${shown(join(folder, 'skill.test.mjs'), terminal)}`
       const run = `skillet run ${kind === 'native' ? `${name}:lines path=${shown(join(folder, 'SKILL.md'), terminal)}` : `${name}:hello name=world`}${own ? '' : ` --skills ${shown(parent, terminal)}`}`
       terminal.out(json ? `${JSON.stringify({ name, kind, folder, run, test })}\n` : `${folder} is a skill now. Change ${kind === 'native' ? 'skill.toml' : 'skill.js'} as you like.\n\nRun it:   ${run}\nTest it:  ${test}\n`)
@@ -30,8 +35,28 @@ const define: DefineCommand = (command, { terminal }) => {
 }
 export default define
 
+/** A plugin that was written. */
+interface Written { name: string, slot: Slot, folder: string }
+
+async function writePlugin (slot: Slot, name: string, parent: string): Promise<Written> {
+  if (!PLUGIN_NAME.test(name)) throw new UsageError(`"${name}" can't be the name of a plugin: 1 to 64 of a-z, 0-9 and -, with no - first`)
+  const folder = join(parent, name)
+  await write(folder, pluginFiles(slot, name), async () => {
+    // What `npm install` makes of the dependency in package.json: so the test finds this very Skillet at once.
+    await mkdir(join(folder, 'node_modules'))
+    await symlink(packageFolder, join(folder, 'node_modules', 'skillet'), 'junction')
+  })
+  return { name, slot, folder }
+}
+
+function shownPlugin ({ name, slot, folder }: Written, json: boolean, terminal: Terminal): string {
+  const file = join(folder, 'index.js')
+  const test = `node --test ${shown(join(folder, 'index.test.js'), terminal)}`
+  return json ? `${JSON.stringify({ name, slot, folder, plugin: file, test })}\n` : `${folder} is a plugin now. Change index.js as you like.\n\nTest it:  ${test}\nUse it:   plugins = [${JSON.stringify(file)}] in skillet.toml\n`
+}
+
 /** All of it, or nothing. */
-async function write (folder: string, kind: Kind, name: string): Promise<void> {
+async function write (folder: string, files: Record<string, string>, link?: () => Promise<void>): Promise<void> {
   await mkdir(join(folder, '..'), { recursive: true })
   try {
     await mkdir(folder)
@@ -40,8 +65,8 @@ async function write (folder: string, kind: Kind, name: string): Promise<void> {
     throw error
   }
   try {
-    const program = fileURLToPath(new URL('../../../program/main.js', import.meta.url))
-    for (const [file, text] of Object.entries(skillFiles(kind, name, program))) await writeFile(join(folder, file), text, { flag: 'wx' })
+    for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text, { flag: 'wx' })
+    await link?.()
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error

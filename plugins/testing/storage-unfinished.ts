@@ -1,5 +1,5 @@
-import t from 'tap'
-import { makeStored } from '../support/executions.ts'
+import type { TestContext } from './context.ts'
+import { makeStored } from './executions.ts'
 import { firstPage, interrupt, type Define, type OpenBeside, type OpenStorage } from './storage-define.ts'
 
 /** What becomes of executions that nobody finishes. */
@@ -9,22 +9,22 @@ export function testUnfinished (define: Define): void {
     for (const stored of [makeStored(), ...running, makeStored()]) storage.save(stored)
     const ids = async (): Promise<string[]> => (await storage.unfinished()).map(({ id }) => id)
     const expected = running.map(({ execution, owner }) => ({ id: execution.id, owner }))
-    t.strictSame((await storage.unfinished()).toSorted((a, b) => a.id < b.id ? -1 : 1), expected)
+    t.same((await storage.unfinished()).toSorted((a, b) => a.id < b.id ? -1 : 1), expected)
     for (const { execution } of running) {
       storage.save({ execution: { ...execution, status: 'interrupted' }, owner: null })
       t.notOk((await ids()).includes(execution.id))
     }
-    t.strictSame(await ids(), [])
+    t.same(await ids(), [])
   })
 
   define('many unfinished executions are found, and ended at once, each once', async (t, storage) => {
     const running = Array.from({ length: 1_300 }, () => makeStored({ status: 'running' }))
     for (const each of running) storage.save(each)
     const found = await storage.unfinished()
-    t.strictSame(found.map(({ id }) => id).toSorted(), running.map(({ execution }) => execution.id).toSorted())
+    t.same(found.map(({ id }) => id).toSorted(), running.map(({ execution }) => execution.id).toSorted())
     const ended = await storage.endUnfinished([...found.slice(0, 5), ...found], interrupt)
-    t.strictSame(ended, found.map(({ id }) => id))
-    t.strictSame(await storage.unfinished(), [])
+    t.same(ended, found.map(({ id }) => id))
+    t.same(await storage.unfinished(), [])
     t.equal((await storage.list({ ...firstPage, status: 'interrupted' })).total, 1_300)
   })
 
@@ -33,13 +33,13 @@ export function testUnfinished (define: Define): void {
     storage.save({ execution, owner })
     await storage.requestCancel(execution.id)
     await storage.endUnfinished(await storage.unfinished(), interrupt)
-    t.strictSame(await storage.get(execution.id), { execution: interrupt(execution), owner: null })
-    t.strictSame(storage.cancelRequests(), [])
-    t.strictSame(await storage.endUnfinished([], interrupt), [])
+    t.same(await storage.get(execution.id), { execution: interrupt(execution), owner: null })
+    t.same(storage.cancelRequests(), [])
+    t.same(await storage.endUnfinished([], interrupt), [])
     const again = makeStored({ status: 'running' })
     storage.save(again)
     await t.rejects(storage.endUnfinished(await storage.unfinished(), () => { throw new Error('no record') }), { message: 'no record' })
-    t.strictSame(await storage.get(again.execution.id), again, 'where it fails, nothing is ended')
+    t.same(await storage.get(again.execution.id), again, 'where it fails, nothing is ended')
     storage.save(makeStored({ skill_name: 'new' }))
     await storage.commit()
     t.equal((await storage.list({ ...firstPage, skill_name: 'new' })).total, 1)
@@ -51,24 +51,24 @@ export function testUnfinished (define: Define): void {
     const { id } = stored.execution
     storage.save(stored)
     storage.save(ended)
-    t.strictSame(storage.cancelRequests(), [])
+    t.same(storage.cancelRequests(), [])
     await storage.requestCancel(id)
     await storage.requestCancel(id)
     await storage.requestCancel(ended.execution.id)
     for (const stranger of ['nobody', '', '\0', '__proto__', 'x'.repeat(5_000)]) await storage.requestCancel(stranger)
-    t.strictSame(storage.cancelRequests(), [id])
+    t.same(storage.cancelRequests(), [id])
     storage.save({ execution: { ...stored.execution, output: 'more' }, owner: stored.owner })
     await storage.commit()
-    t.strictSame(storage.cancelRequests(), [id])
+    t.same(storage.cancelRequests(), [id])
     storage.save({ execution: { ...stored.execution, status: 'cancelled' }, owner: null })
     await storage.commit()
-    t.strictSame(storage.cancelRequests(), [])
+    t.same(storage.cancelRequests(), [])
   })
 }
 
 /** Each writer stands for a process. */
-export function testTwoWriters (name: string, open: OpenStorage, openBeside: OpenBeside): void {
-  void t.test(`${name}: an execution is ended only where nobody ended it, or took it, since it was found`, async t => {
+export async function testTwoWriters (t: TestContext, open: OpenStorage, openBeside: OpenBeside): Promise<void> {
+  await t.test('an execution is ended only where nobody ended it, or took it, since it was found', async t => {
     const first = await open()
     t.teardown(() => first.close())
     const beside = await openBeside(first)
@@ -85,11 +85,11 @@ export function testTwoWriters (name: string, open: OpenStorage, openBeside: Ope
     writer.save({ execution: taken, owner: { pid: 1, started: 'later' } })
     await writer.commit()
     finder.save({ execution: { ...pending, status: 'success' }, owner: null })
-    t.strictSame(await finder.endUnfinished([...found, { id: 'nobody', owner: { pid: 1, started: '' } }], interrupt), [dead.id])
+    t.same(await finder.endUnfinished([...found, { id: 'nobody', owner: { pid: 1, started: '' } }], interrupt), [dead.id])
     for (const { service } of [first, beside]) {
       const statuses = await Promise.all([dead, ended, pending, taken].map(async ({ id }) => (await service.get(id))?.execution.status))
-      t.strictSame(statuses, ['interrupted', 'success', 'success', 'running'])
+      t.same(statuses, ['interrupted', 'success', 'success', 'running'])
     }
-    t.strictSame(await writer.unfinished(), [{ id: taken.id, owner: { pid: 1, started: 'later' } }])
+    t.same(await writer.unfinished(), [{ id: taken.id, owner: { pid: 1, started: 'later' } }])
   })
 }

@@ -1,6 +1,6 @@
 import { pendingLimits, type ExecutionQuery } from '../../kernel/index.ts'
-import { makeStored } from '../support/executions.ts'
-import { until } from '../support/until.ts'
+import { makeStored } from './executions.ts'
+import { until } from './until.ts'
 import { firstPage, interrupt, type Define } from './storage-define.ts'
 
 /** What is kept of the history, and what may wait to be written. */
@@ -14,11 +14,11 @@ export function testLimits (define: Define): void {
     }
     const kept = [...ids.slice(20).toReversed(), ids[15], ids[5]]
     const listed = async (query: Partial<ExecutionQuery>): Promise<(string | undefined)[]> => (await storage.list({ ...firstPage, ...query })).executions.map(({ id }) => id)
-    t.strictSame(await listed({}), kept)
+    t.same(await listed({}), kept)
     t.equal((await storage.list(firstPage)).total, 12)
-    for (let offset = 0; offset < 14; offset++) t.strictSame(await listed({ offset, limit: 2 }), kept.slice(offset, offset + 2))
-    t.strictSame(await listed({ status: 'running' }), kept.slice(10))
-    t.strictSame(await listed({ skill_name: 'of-1' }), kept.filter((_, i) => i < 10 ? i % 2 === 0 : true))
+    for (let offset = 0; offset < 14; offset++) t.same(await listed({ offset, limit: 2 }), kept.slice(offset, offset + 2))
+    t.same(await listed({ status: 'running' }), kept.slice(10))
+    t.same(await listed({ skill_name: 'of-1' }), kept.filter((_, i) => i < 10 ? i % 2 === 0 : true))
     const seen: (string | undefined)[] = []
     for (let cursor: string | undefined, pages = 0; pages < 6; pages++) {
       const page = await storage.list({ limit: 2, offset: 0, ...(cursor !== undefined && { cursor }) })
@@ -26,24 +26,24 @@ export function testLimits (define: Define): void {
       cursor = page.next_cursor
       t.equal(cursor === undefined, pages === 5)
     }
-    t.strictSame(seen, kept)
+    t.same(seen, kept)
     for (const [i, id] of ids.entries()) t.equal((await storage.get(id)) === undefined, i < 20 && i !== 5 && i !== 15)
     const finish = async (i: number): Promise<void> => {
       storage.save({ execution: { ...(stored[i] ?? makeStored()).execution, status: 'success' }, owner: null })
       await storage.commit()
     }
     await storage.requestCancel(ids[15] ?? '')
-    t.strictSame(storage.cancelRequests(), [ids[15]])
+    t.same(storage.cancelRequests(), [ids[15]])
     storage.save({ execution: { ...(stored[5] ?? makeStored()).execution, output: 'still running' }, owner: stored[5]?.owner ?? null })
     await finish(15)
-    t.strictSame(storage.cancelRequests(), [])
-    t.strictSame(await listed({}), kept.filter(id => id !== ids[15]))
+    t.same(storage.cancelRequests(), [])
+    t.same(await listed({}), kept.filter(id => id !== ids[15]))
     t.equal((await storage.get(ids[5] ?? ''))?.execution.output, 'still running')
     await storage.endUnfinished(await storage.unfinished(), interrupt)
-    t.strictSame([await listed({}), (await storage.list(firstPage)).total], [kept.slice(0, 10), 10])
+    t.same([await listed({}), (await storage.list(firstPage)).total], [kept.slice(0, 10), 10])
     const { next_cursor: cursor = '' } = await storage.list({ limit: 5, offset: 0 })
     for (let i = 0; i < 12; i++) storage.save(makeStored())
-    t.strictSame(await storage.list({ limit: 5, offset: 0, cursor }), { executions: [], total: 10 }, 'a cursor to what was pruned leads to nothing')
+    t.same(await storage.list({ limit: 5, offset: 0, cursor }), { executions: [], total: 10 }, 'a cursor to what was pruned leads to nothing')
   }, { history_executions_max: 10 })
 
   define('the oldest are pruned past the bytes, and what has not ended is stepped over', async (t, storage) => {
@@ -62,7 +62,7 @@ export function testLimits (define: Define): void {
     t.equal(page.executions.at(-1)?.id, first.execution.id)
     t.ok(page.total > 15, `${page.total} are left: no more goes than has to`)
     t.equal(page.executions.length, page.total)
-    t.strictSame(await storage.get(first.execution.id), first)
+    t.same(await storage.get(first.execution.id), first)
   }, { history_bytes_max: 2 * 1_048_576 })
 
   define('what waits for a commit is bounded in bytes', async (t, storage) => {

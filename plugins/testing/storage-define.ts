@@ -1,14 +1,14 @@
-import type t from 'tap'
 import type { Execution, ExecutionQuery, Storage } from '../../kernel/index.ts'
-import type { Opened } from '../support/open-plugin.ts'
+import type { TestContext } from './context.ts'
+import type { Opened } from './open-plugin.ts'
 
 /** Opens an empty store, with these values in the configuration's section `storage`. */
 export type OpenStorage = (section?: Record<string, unknown>) => Promise<Opened<Storage>>
 /** Opens a further writer of a store that is open. */
 export type OpenBeside = (first: Opened<Storage>) => Promise<Opened<Storage>>
 
-export type Check = Pick<typeof t, 'equal' | 'not' | 'strictSame' | 'rejects' | 'throws' | 'ok' | 'notOk'>
-export type Define = (title: string, test: (t: Check, storage: Storage) => Promise<void>, section?: Record<string, unknown>) => void
+/** Declares a test, which gets a storage of its own. */
+export type Define = (title: string, test: (t: TestContext, storage: Storage) => Promise<void>, section?: Record<string, unknown>) => void
 
 export const firstPage: ExecutionQuery = { limit: 50, offset: 0 }
 

@@ -1,0 +1,37 @@
+/**
+ * What a plugin of somebody else imports, as `skillet/plugin`: the contracts of all slots, the errors, and the few tools that plugins
+ * need. It is the kernel that runs, not a copy of it.
+ */
+
+// The contracts: types alone.
+export type * from './contracts/access.ts'
+export type * from './contracts/bus.ts'
+export type * from './contracts/call.ts'
+export type * from './contracts/config.ts'
+export type * from './contracts/endpoint.ts'
+export type * from './contracts/executor.ts'
+export type * from './contracts/gateway.ts'
+export type * from './contracts/operation.ts'
+export type * from './contracts/output.ts'
+export type * from './contracts/plugin.ts'
+export type * from './contracts/schemas.ts'
+export type * from './contracts/search.ts'
+export type * from './contracts/services.ts'
+export type * from './contracts/skill-source.ts'
+export type * from './contracts/skill.ts'
+export type * from './contracts/storage.ts'
+export type * from './contracts/transport.ts'
+export type { CancelSignal, ErrorCode, ErrorDetails, ErrorEnvelope, ErrorKind, Logger, ProcessIdentity, Version } from './index.ts'
+
+// For every plugin. `Type` declares options.
+export { definePlugin, ERRORS, isObject, isoTime, messageOf, pluginApi, Scope, SkilletError, within } from './index.ts'
+export { Type, type Static } from 'typebox'
+
+// For executors and sources of skills.
+export { abortSignalOf, compileInputSchema, outputBytesStop, outputOf, SKILL_NAME, TOOL_NAME } from './index.ts'
+
+// For storages.
+export { cacheLimits, decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending } from './index.ts'
+
+// For transports and endpoints.
+export { decodeJson } from './index.ts'
