@@ -18,7 +18,7 @@ const unbundled = fileURLToPath(new URL('../plugins/main.js', import.meta.url))
 
 /** Whose a function is. The innermost that has a file decides: what the engine does for it is its own. */
 const parts: readonly (readonly [part: string, file: RegExp])[] = [
-  ['HTTP: checks, JSON of the request, the reply with its system call', /\/plugins\/http\/|\/node_modules\/(fast-json-stringify|ajv)\/|\/kernel\/json\./],
+  ['HTTP: checks, JSON of the request, the reply with its system call', /\/plugins\/http\/|\/node_modules\/(fast-json-stringify|ajv)\/|\/kernel\/lib\/json\./],
   ['storage: the row, its two entries, the transaction', /\/plugins\/storage-lmdb\/|\/node_modules\/(lmdb|ordered-binary)\//],
   ['executor: queue, batches, messages', /\/plugins\/executor-worker\/|\/node_modules\/piscina\//],
   ['kernel: validation, record, states', /\/kernel\//],

@@ -1,6 +1,6 @@
 /**
- * What a plugin of somebody else imports, as `skillet/plugin`: the contracts of all slots, the errors, and the few tools that plugins
- * need. It is the kernel that runs, not a copy of it.
+ * What a plugin of somebody else imports, as `skillet/plugin`: the contracts of all slots, the errors, and the few
+ * tools that plugins need. It is the kernel that runs, not a copy of it.
  */
 
 // The contracts: types alone.

@@ -26,11 +26,15 @@ export interface Parameter {
   /** Its values are never stored or logged. Default false. */
   secret?: boolean
   /**
-   * An agent's client fills it in, never the agent: `answers` to what the tool asked (an object), the `state` that the tool
-   * gave when it asked (a string), or the client's `capabilities` (an object). Absent where the caller is no such client.
+   * An agent's client fills it in, never the agent: `answers` to what the tool asked (an object), the `state` that the
+   * tool gave when it asked (a string), or the client's `capabilities` (an object). Absent where the caller is no such
+   * client.
    */
   from_client?: 'answers' | 'state' | 'capabilities'
-  /** Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a server. */
+  /**
+   * Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a
+   * server.
+   */
   mcp_header?: string
   default?: unknown
   enum?: readonly unknown[]
@@ -57,11 +61,16 @@ export type Values<P extends Record<string, Parameter>> =
 export interface ScriptTool<P extends Record<string, Parameter>> {
   description: string
   parameters?: P
-  /** JSON Schema keywords for the parameters together, such as `anyOf`, `if` and `then`, `dependentRequired`, `$defs`. */
+  /**
+   * JSON Schema keywords for the parameters together, such as `anyOf`, `if` and `then`, `dependentRequired`, `$defs`.
+   */
   rules?: Record<string, unknown>
   /** Time limit in milliseconds; `execution.timeout_ms` where absent. */
   timeout_ms?: number
-  /** Does the work. What it returns (or resolves to) is the output: a string as it is, anything else as JSON. A throw fails the execution. */
+  /**
+   * Does the work. What it returns (or resolves to) is the output: a string as it is, anything else as JSON. A throw
+   * fails the execution.
+   */
   run (parameters: Values<P>, context: ToolContext): unknown
 }
 

@@ -19,8 +19,8 @@ async function run (args: readonly string[]): Promise<number> {
 }
 
 /**
- * Ends an inspector that a signal started before the program's first line could refuse it. One that the person who started the
- * program asked for stays.
+ * Ends an inspector that a signal started before the program's first line could refuse it. One that the person who
+ * started the program asked for stays.
  */
 async function closeInspector (): Promise<void> {
   const asked = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].some(option => /--inspect(-brk|-wait)?(=|\s|$)/.test(option))

@@ -11,7 +11,10 @@ export interface ConfigSources {
   /** Values by path, such as `server.port`, from the command line. Lists are added to those of variable and file. */
   flags: Readonly<Record<string, unknown>>
   env: Readonly<Record<string, string | undefined>>
-  /** The file named by `--config`; where absent, `skillet.toml` in `cwd`, then in `skillet/` under the user's configuration directory. */
+  /**
+   * The file named by `--config`; where absent, `skillet.toml` in `cwd`, then in `skillet/` under the user's
+   * configuration directory.
+   */
   file?: string
   cwd: string
 }
@@ -21,7 +24,10 @@ export function findFile (env: ConfigSources['env'], cwd: string): string | unde
   return [join(cwd, 'skillet.toml'), join(configHome(env), 'skillet.toml')].find(isThere)
 }
 
-/** The configuration file in use; where there is none, the one that would be: in `skillet/` under the user's configuration directory. */
+/**
+ * The configuration file in use; where there is none, the one that would be: in `skillet/` under the user's
+ * configuration directory.
+ */
 export function configFile ({ file, env, cwd }: Omit<ConfigSources, 'flags'>): string {
   return file === undefined ? findFile(env, cwd) ?? join(configHome(env), 'skillet.toml') : resolve(cwd, file)
 }

@@ -7,8 +7,8 @@ import { layersOf, type Origin } from './config-layers.ts'
 import { settings, type Setting } from './settings.ts'
 
 /**
- * The configuration: flag, then variable, then `.env` beside the file, then file, then default. Frozen. Relative paths of the
- * file and of `.env` are read from their folder, those of flags and variables from `cwd`.
+ * The configuration: flag, then variable, then `.env` beside the file, then file, then default. Frozen. Relative paths
+ * of the file and of `.env` are read from their folder, those of flags and variables from `cwd`.
  * @throws Error naming the file or variable, the key, and the nearest known one
  */
 export function loadConfig (sources: ConfigSources): Config {
@@ -28,7 +28,10 @@ export interface ExplainedConfig {
   settings: { setting: Setting, value: unknown, origins: Origin[] }[]
 }
 
-/** The configuration with the origins of its values; a list that flags add to has several. @throws Error as `loadConfig` */
+/**
+ * The configuration with the origins of its values; a list that flags add to has several.
+ * @throws Error as `loadConfig`
+ */
 export function explainConfig (sources: ConfigSources): ExplainedConfig {
   const config = loadConfig(sources)
   const { path: file, env_file, layers } = layersOf(sources)

@@ -37,7 +37,10 @@ export interface KernelOptions {
   data_dir: string
   /** Where the configuration stands, or would; for plugins that follow its changes. */
   config_file?: string
-  /** Further files and folders of Skillet's own that no tool should read, absolute; `data_dir`, `config_file` and the `.env` beside that are known. */
+  /**
+   * Further files and folders of Skillet's own that no tool should read, absolute; `data_dir`, `config_file` and the
+   * `.env` beside that are known.
+   */
   private_paths?: readonly string[]
   /** A role that one process at a time may have on the data directory, such as `serve`. */
   role?: string
@@ -61,8 +64,8 @@ export interface Kernel {
 }
 
 /**
- * Boots in two waves: the providers, then, when all services are there, endpoints and transports; so nothing listens before
- * it can answer. When a required plugin can't start, everything is undone.
+ * Boots in two waves: the providers, then, when all services are there, endpoints and transports; so nothing listens
+ * before it can answer. When a required plugin can't start, everything is undone.
  * @param signal aborts the start
  * @throws Error naming the plugin and the cause
  */

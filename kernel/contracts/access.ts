@@ -14,14 +14,19 @@ export interface Access {
   readonly scopes: ReadonlySet<AccessScope>
   /** Absent where it may use all skills. */
   readonly allows?: Allows
-  /** Aborts when the key is revoked or its rights change: what lasts longer than a request ends then. Absent where neither can happen. */
+  /**
+   * Aborts when the key is revoked or its rights change: what lasts longer than a request ends then. Absent where
+   * neither can happen.
+   */
   readonly revoked?: CancelSignal
 }
 
 /** Whether a tool, or any tool of a skill, may be seen and run. Of the names alone, never of what exists. */
 export type Allows = (skill_name: string, tool_name?: string) => boolean
 
-/** Compiles patterns over skills and tools, once for a key; undefined where there are none and nothing is restricted. */
+/**
+ * Compiles patterns over skills and tools, once for a key; undefined where there are none and nothing is restricted.
+ */
 export function compileAllows (patterns: readonly string[]): Allows | undefined {
   if (patterns.length === 0) return undefined
   const pairs = patterns.map(pattern => {

@@ -10,11 +10,17 @@ export interface Events {
   progress: { execution_id: string, done: number, total: number | undefined, message: string | undefined }
   /** A line that a running tool logs. */
   log: { execution_id: string, level: LogLevel, text: string }
-  /** Text that a running tool put out: in order, the beginning of its execution's output. Only where the executor tells, and never for a run that was given a secret. */
+  /**
+   * Text that a running tool put out: in order, the beginning of its execution's output. Only where the executor tells,
+   * and never for a run that was given a secret.
+   */
   output: { execution_id: string, text: string }
   /** A plugin entered a state. */
   plugin: PluginStatus
-  /** Skills came, changed or went, or others are broken than before. The names are in order; the numbers are what there is now. */
+  /**
+   * Skills came, changed or went, or others are broken than before. The names are in order; the numbers are what there
+   * is now.
+   */
   skills: { skills: number, quarantined: number, added: readonly string[], changed: readonly string[], removed: readonly string[] }
 }
 

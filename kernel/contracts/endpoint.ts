@@ -10,9 +10,15 @@ export interface EndpointRoute {
 
 /** A request as an endpoint is given it. */
 export interface EndpointCall extends Call {
-  /** Whom limits of callers count: a key by its name, else an address. The same text for the same caller, and no other's. */
+  /**
+   * Whom limits of callers count: a key by its name, else an address. The same text for the same caller, and no
+   * other's.
+   */
   readonly caller: string
-  /** Counts a further call that the request holds against the rate limits: the first is counted already. @returns why it may not be made */
+  /**
+   * Counts a further call that the request holds against the rate limits: the first is counted already.
+   * @returns why it may not be made
+   */
   charge (): SkilletError | undefined
 }
 

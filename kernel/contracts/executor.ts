@@ -15,22 +15,27 @@ export interface Task {
   timeout_ms: number
   /** The skill's own section of the configuration. */
   config: JsonObject
-  /** What the skill declares in `permissions.secrets`, by name; absent where it declares nothing. To be given to the tool, and kept nowhere: the kernel takes the values out of what comes back. */
+  /**
+   * What the skill declares in `permissions.secrets`, by name; absent where it declares nothing. To be given to the
+   * tool, and kept nowhere: the kernel takes the values out of what comes back.
+   */
   secrets?: Readonly<Record<string, string>>
 }
 
 /** How an executor tells what happens in a run. */
 export interface TaskObserver {
   /**
-   * The tool begins to run now, in this isolation; or it began `ago_ms` milliseconds ago (default 0), where that is told
-   * late. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed` without it.
+   * The tool begins to run now, in this isolation; or it began `ago_ms` milliseconds ago (default 0), where that is
+   * told late. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed`
+   * without it.
    */
   started (isolation: Isolation, ago_ms?: number): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
   /**
    * The tool put out this text: in order, all of it together the beginning of what the outcome holds as `output`. An
-   * executor that learns of output only at the end need not call it. Absent where nobody listens: then nothing is to be gathered for it.
+   * executor that learns of output only at the end need not call it. Absent where nobody listens: then nothing is to be
+   * gathered for it.
    */
   output? (text: string): void
 }
@@ -59,6 +64,9 @@ export interface Executor {
   run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome>
   /** A tool of the runtime will be run soon: starts what its run would wait for. */
   prepare? (): void
-  /** Resolves when what runs its tools answers, or is busy with as many as it may run; rejects when it does not. One call at a time. */
+  /**
+   * Resolves when what runs its tools answers, or is busy with as many as it may run; rejects when it does not. One
+   * call at a time.
+   */
   probe? (): Promise<void>
 }

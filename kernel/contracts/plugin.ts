@@ -12,8 +12,8 @@ import type { Cache, Storage } from './storage.ts'
 import type { Transport } from './transport.ts'
 
 /**
- * The plugin API: every contract a plugin can meet is in this folder. A plugin is an object made by `definePlugin`; its `setup`
- * returns what its slot asks for. It registers the undo of everything it acquires in `context.scope`.
+ * The plugin API: every contract a plugin can meet is in this folder. A plugin is an object made by `definePlugin`; its
+ * `setup` returns what its slot asks for. It registers the undo of everything it acquires in `context.scope`.
  */
 
 /** The version of this API. It goes up when plugins that were made for the one before can't work any more. */
@@ -38,7 +38,10 @@ export const PLUGIN_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
 export interface PluginContext {
   /** The whole configuration, frozen. */
   config: Config
-  /** Absolute path of the configuration file, which need not exist; absent where there can be none. For settings that change while the server runs. */
+  /**
+   * Absolute path of the configuration file, which need not exist; absent where there can be none. For settings that
+   * change while the server runs.
+   */
   config_file?: string
   /** Undone, last in first out, when the plugin stops. */
   scope: Scope

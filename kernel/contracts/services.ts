@@ -38,7 +38,8 @@ export interface SkillCatalog {
 /** Runs jobs as executions. */
 export interface Runner {
   /**
-   * Runs a job to its end. An aborted signal cancels it. Throws at once, and not by rejecting, where there is no execution.
+   * Runs a job to its end. An aborted signal cancels it. Throws at once, and not by rejecting, where there is no
+   * execution.
    * @param accepted told its id, before the first event that carries it
    * @returns the final record, acknowledged as `storage.durability` says
    * @throws SkilletError OVERLOADED when the queue is full or the server stops; then there is no execution

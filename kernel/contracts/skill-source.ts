@@ -13,8 +13,8 @@ export interface SkillSource {
   /** @param only the name of the one skill that is asked for: others may be left out */
   load (signal: AbortSignal, only?: string): Promise<LoadedSkills>
   /**
-   * Calls back when `load` would give something else, be it at once. Called after the first `load`, and only in a kernel with
-   * transports: a command that ends soon has no use for it. The returned function stops it.
+   * Calls back when `load` would give something else, be it at once. Called after the first `load`, and only in a
+   * kernel with transports: a command that ends soon has no use for it. The returned function stops it.
    */
   watch? (changed: () => void): () => void | Promise<void>
 }

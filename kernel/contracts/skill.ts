@@ -17,7 +17,9 @@ export const Permissions = Type.Object({
 
 /** Piece of an argument: a literal, or the name of a parameter whose value stands there. */
 export type CommandPiece = { literal: string } | { parameter: string }
-/** An argument, an array parameter spread to one argument each (`literal` before each of them), a condition, or a group. */
+/**
+ * An argument, an array parameter spread to one argument each (`literal` before each of them), a condition, or a group.
+ */
 export type CommandPart =
   | { kind: 'argument', pieces: CommandPiece[] }
   | { kind: 'spread', parameter: string, literal?: string }
@@ -83,7 +85,10 @@ export interface SkillDefinition {
   module?: string
   /** Differs whenever the skill's code does. */
   revision: string
-  /** Differs whenever anything of the definition does; where its source gives one, it is compared instead of all that the definition holds. */
+  /**
+   * Differs whenever anything of the definition does; where its source gives one, it is compared instead of all that
+   * the definition holds.
+   */
   digest?: string
   /** Whether the user marked it as trusted. */
   trusted: boolean

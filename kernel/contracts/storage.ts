@@ -34,7 +34,10 @@ export interface ExecutionQuery {
 
 export interface ExecutionPage {
   executions: ExecutionSummary[]
-  /** All matching executions, whatever the cursor: exact without a filter; with one, exact up to `filteredTotalMax`, which it never exceeds. */
+  /**
+   * All matching executions, whatever the cursor: exact without a filter; with one, exact up to `filteredTotalMax`,
+   * which it never exceeds.
+   */
   total: number
   /** Where the next page begins; absent on the last. */
   next_cursor?: string
@@ -59,28 +62,37 @@ export interface Storage {
    * object may be read as late as that commit: who changes it saves it again.
    */
   save (stored: StoredExecution): void
-  /** Resolves when everything saved before this call is committed to disk; callers share a commit. Rejects when that commit failed. */
+  /**
+   * Resolves when everything saved before this call is committed to disk; callers share a commit. Rejects when that
+   * commit failed.
+   */
   commit (): Promise<void>
   /** One execution, by id, with all that was saved, committed or not. */
   get (id: string): Promise<StoredExecution | undefined>
-  /** A page of executions, with all that was saved before this call. @throws SkilletError INVALID_PARAMETERS for a cursor it did not give */
+  /**
+   * A page of executions, with all that was saved before this call.
+   * @throws SkilletError INVALID_PARAMETERS for a cursor it did not give
+   */
   list (query: ExecutionQuery): Promise<ExecutionPage>
   /** Executions without a final state, of all processes. */
   unfinished (): Promise<UnfinishedExecution[]>
   /**
    * Ends executions that nobody will finish: each only where, in the transaction that writes it, it is still unfinished
    * and still has that owner. Committed when this resolves, in few transactions, none of which takes long.
-   * @param end makes the final record of the present one: synchronous, short, and without effect where the transaction fails
+   * @param end makes the final record of the present one: synchronous, short, and without effect where the transaction
+   * fails
    * @returns the ids of those it ended; the others had ended, or were pruned
    */
   endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]>
-  /** Asks the owner of an unfinished execution, in whatever process, to cancel it. Forgotten when the execution ends. */
+  /**
+   * Asks the owner of an unfinished execution, in whatever process, to cancel it. Forgotten when the execution ends.
+   */
   requestCancel (id: string): Promise<void>
   /** Ids somebody asked to cancel and that have not ended. Synchronous and cheap: it is polled. */
   cancelRequests (): string[]
   /**
-   * Claims a role (such as `serve`) for a process; its holder renews it so, with a new note. Resolves undefined when
-   * it now holds the role; otherwise with the present holder. A claim whose `isAlive` is false is taken over, atomically.
+   * Claims a role (such as `serve`) for a process; its holder renews it so, with a new note. Resolves undefined when it
+   * now holds the role; otherwise with the present holder. A claim whose `isAlive` is false is taken over, atomically.
    */
   claim (role: string, claim: Lease, isAlive: (owner: ProcessIdentity) => boolean): Promise<Lease | undefined>
   /** Gives a role back; nothing happens when another holds it. */
@@ -92,8 +104,8 @@ export interface Storage {
 }
 
 /**
- * Keeps what is costly to make anew, by key. Several processes may use one at once. It is bounded, and forgets the oldest
- * first: whoever reads from it can do without.
+ * Keeps what is costly to make anew, by key. Several processes may use one at once. It is bounded, and forgets the
+ * oldest first: whoever reads from it can do without.
  */
 export interface Cache {
   /** The values of so many keys, in their order; undefined where it has none. At most `cacheLimits.keys` at once. */

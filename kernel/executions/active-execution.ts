@@ -44,7 +44,10 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
     if (redactor === undefined && bus.has('output')) this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
   }
 
-  /** The final record, once it is acknowledged. Whoever is told of the execution in the turn in which it begins can wait for it already. */
+  /**
+   * The final record, once it is acknowledged. Whoever is told of the execution in the turn in which it begins can wait
+   * for it already.
+   */
   get ended (): Promise<Execution> {
     return this.#ended ??= new Promise(resolve => { this.#resolveEnded = resolve })
   }

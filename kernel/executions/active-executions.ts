@@ -5,7 +5,10 @@ import { thisProcess } from '../lib/process-identity.ts'
 import type { ActiveExecution } from './active-execution.ts'
 import { isFinal } from './transitions.ts'
 
-/** How long an execution whose id nobody knows is kept from the storage: most end sooner, and are written once. In milliseconds. */
+/**
+ * How long an execution whose id nobody knows is kept from the storage: most end sooner, and are written once. In
+ * milliseconds.
+ */
 const unsaved_ms = 20
 
 /** The executions of this process that have not ended, and when each is saved for the first time. */

@@ -97,7 +97,10 @@ function conflict ({ id, status }: Execution): SkilletError {
   return new SkilletError('CONFLICT', `The execution has already ended: ${status}`, { execution_id: id, status })
 }
 
-/** Finds what belongs to processes that live no more. Each process is asked for once: that reads a file, or starts a command. */
+/**
+ * Finds what belongs to processes that live no more. Each process is asked for once: that reads a file, or starts a
+ * command.
+ */
 function isOfDeadProcess (): (unfinished: { owner: ProcessIdentity }) => boolean {
   const known = new Map<string, boolean>()
   return ({ owner }) => {

@@ -41,7 +41,9 @@ export class SkillInputs {
     return whole
   }
 
-  /** The secrets of a skill; undefined where it declares none. Looked up for every run, so that a change takes effect. */
+  /**
+   * The secrets of a skill; undefined where it declares none. Looked up for every run, so that a change takes effect.
+   */
   secretsOf ({ name, permissions }: SkillDefinition): SkillSecrets | undefined {
     if (permissions.secrets.length === 0) return undefined
     try {

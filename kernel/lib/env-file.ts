@@ -23,8 +23,8 @@ export function envFile (directory: string): string {
 
 /**
  * The `.env` in a folder; without values where there is none. What else is in it is for others.
- * @throws Error naming the file, and the line or what to run, when it can't be read, is no list of NAME=value, or others could
- * have written it or read the key in it
+ * @throws Error naming the file, and the line or what to run, when it can't be read, is no list of NAME=value, or
+ * others could have written it or read the key in it
  */
 export function readEnvFile (directory: string): EnvFile {
   const path = envFile(directory)
@@ -53,7 +53,10 @@ function read (path: string): { text: string, mode: number } {
   }
 }
 
-/** Node's parser passes over what it does not understand; a setting that was mistyped would be lost in silence. @throws Error */
+/**
+ * Node's parser passes over what it does not understand; a setting that was mistyped would be lost in silence.
+ * @throws Error
+ */
 function refuseBroken (path: string, text: string): void {
   let open: { quote: string, line: number } | undefined
   for (const [index, line] of text.split(/\r?\n/).entries()) {

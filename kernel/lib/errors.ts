@@ -86,7 +86,8 @@ export class SkilletError extends Error {
 /** The message of any thrown value, for logs and for reasons shown to the operator. */
 export function messageOf (thrown: unknown): string {
   try {
-    return String(thrown instanceof Error ? thrown.message : thrown) // a message that came from elsewhere may be anything
+    // A message that came from elsewhere may be anything.
+    return String(thrown instanceof Error ? thrown.message : thrown)
   } catch {
     return 'a value was thrown that can\'t be described'
   }

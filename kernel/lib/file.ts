@@ -40,9 +40,10 @@ export async function replaceFile (path: string, text: string, { mode = 0o600, d
 }
 
 /**
- * Changes a file in one step; processes that change it at once take turns. A new file is for its owner only, in a directory
- * that is; one that is there keeps its mode, and a link stays a link.
- * @param change gives the new text for the present one, which is empty where there is no file; undefined leaves it alone
+ * Changes a file in one step; processes that change it at once take turns. A new file is for its owner only, in a
+ * directory that is; one that is there keeps its mode, and a link stays a link.
+ * @param change gives the new text for the present one, which is empty where there is no file; undefined leaves it
+ * alone
  * @throws Error, and the file is as it was
  */
 export async function changeFile (path: string, change: (text: string) => string | undefined): Promise<void> {

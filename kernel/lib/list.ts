@@ -6,9 +6,10 @@ export interface Listed<T> {
 }
 
 /**
- * A doubly linked list whose items hold their neighbours; an item is in one list at most. Anything is dropped at once, however
- * long the list, and nothing of it stays behind: the tables of a Map through which thousands of values pass in a second grow old,
- * and hold what was in them until the collector's next full round (a third of all it did, when executions went through three Maps).
+ * A doubly linked list whose items hold their neighbours; an item is in one list at most. Anything is dropped at once,
+ * however long the list, and nothing of it stays behind: the tables of a Map through which thousands of values pass in
+ * a second grow old, and hold what was in them until the collector's next full round (a third of all it did, when
+ * executions went through three Maps).
  */
 export class List<T extends Listed<T>> {
   #first: T | undefined

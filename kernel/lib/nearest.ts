@@ -1,8 +1,8 @@
 import { closest, distance } from 'fastest-levenshtein'
 
 /**
- * The known name nearest to a mistaken one, when near enough to be what was meant; or the only one that it shortens, as `args` does
- * `arguments`, or of which it is a word, as `unpack` is of `office_unpack`.
+ * The known name nearest to a mistaken one, when near enough to be what was meant; or the only one that it shortens, as
+ * `args` does `arguments`, or of which it is a word, as `unpack` is of `office_unpack`.
  */
 export function nearest (mistaken: string, known: Iterable<string>): string | undefined {
   const names = [...known]

@@ -4,7 +4,9 @@ const slice_ms = 5
 /** Long work in steps of less than a millisecond or so each, and what it comes to. */
 export type Steps<T> = Generator<undefined, T>
 
-/** What is to be awaited between the steps of long work: lets the event loop turn when it has gone on for long enough. */
+/**
+ * What is to be awaited between the steps of long work: lets the event loop turn when it has gone on for long enough.
+ */
 export function pauses (): () => Promise<void> | undefined {
   let since_ms = performance.now()
   return () => {

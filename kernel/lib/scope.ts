@@ -12,7 +12,10 @@ export class Scope {
   /** Never rejects. */
   #undoing: Promise<void> | undefined
 
-  /** @param reportLate called with what a disposer threw that was registered after `close`: nobody may be left who waits for that */
+  /**
+   * @param reportLate called with what a disposer threw that was registered after `close`: nobody may be left who waits
+   * for that
+   */
   constructor (reportLate: (error: unknown) => void = () => {}) {
     this.#reportLate = reportLate
   }
@@ -23,7 +26,10 @@ export class Scope {
     else this.#undoing = this.#undoing.then(() => this.#undo(disposer, this.#reportLate))
   }
 
-  /** Undoes everything; later calls wait for the first, and for what was registered since. Rejects with an AggregateError of what failed. */
+  /**
+   * Undoes everything; later calls wait for the first, and for what was registered since. Rejects with an
+   * AggregateError of what failed.
+   */
   async close (): Promise<void> {
     await (this.#undoing ??= this.#undoAll())
     if (this.#failures.length > 0) throw new AggregateError([...this.#failures], `${this.#failures.length} resources could not be released`)

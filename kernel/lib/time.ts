@@ -3,7 +3,10 @@ let last = ''
 const readBefore = { time: '', ms: Number.NaN }
 const read = { time: '', ms: Number.NaN }
 
-/** A time as ISO 8601, UTC, to the millisecond. Many are asked for in the same one. @param ms Unix milliseconds, default now */
+/**
+ * A time as ISO 8601, UTC, to the millisecond. Many are asked for in the same one.
+ * @param ms Unix milliseconds, default now
+ */
 export function isoTime (ms: number = Date.now()): string {
   const whole_ms = Math.round(ms)
   if (whole_ms !== last_ms) {
@@ -24,8 +27,8 @@ export function unixTime (time: string): number {
 }
 
 /**
- * Counts the whole seconds since a time. However often it is asked, it looks at the clock once a second: what it said holds until a
- * timer, which keeps no process alive, has it look again.
+ * Counts the whole seconds since a time. However often it is asked, it looks at the clock once a second: what it said
+ * holds until a timer, which keeps no process alive, has it look again.
  * @param began_ms by `performance.now()`
  */
 export function secondsSince (began_ms: number): () => number {

@@ -35,7 +35,8 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     const given = operation.correct !== undefined && isObject(input) ? operation.correct(allowed, input) : input
     const wrong = checkOf(operation.input)(given)
     if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
-    return operation.handler(allowed, given as Parameters<typeof operation.handler>[1], call) // the check above is what makes it so
+    // The check above is what makes it so.
+    return operation.handler(allowed, given as Parameters<typeof operation.handler>[1], call)
   }
   return {
     operations,

@@ -4,8 +4,8 @@ import { SearchResult, SkillNameAsked } from '../contracts/schemas.ts'
 import { abortSignalOf } from '../lib/cancel.ts'
 
 /**
- * How long a search of the command line waits for the model, in milliseconds, while that is loaded or embeds tools. A command asks
- * once and ends: it has no second search that would find the model loaded.
+ * How long a search of the command line waits for the model, in milliseconds, while that is loaded or embeds tools. A
+ * command asks once and ends: it has no second search that would find the model loaded.
  */
 const patience_ms = 10_000
 

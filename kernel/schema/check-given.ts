@@ -5,7 +5,8 @@ import { compileCheck, type Check } from './validation.ts'
 
 /**
  * Checks settings and fills in their defaults, as compiling the whole schema would; but where everything has a default,
- * only the part is compiled that something is given for. Compiling all of the configuration took a third of a command's time.
+ * only the part is compiled that something is given for. Compiling all of the configuration took a third of a command's
+ * time.
  * @param root what messages call the value
  * @returns what is wrong, or undefined
  */

@@ -7,7 +7,10 @@ import { Permissions, VARIABLE_NAME } from '../contracts/skill.ts'
 export const toolsMax = 1000
 export const parametersMax = 64
 
-/** A parameter's name: every text that can be a key in JSON, within bounds. `__proto__` alone is refused, where tools are defined. */
+/**
+ * A parameter's name: every text that can be a key in JSON, within bounds. `__proto__` alone is refused, where tools
+ * are defined.
+ */
 export const PARAMETER_NAME = /^[\s\S]{0,256}$/
 
 const description = (of: string, max: number) => Type.String({ minLength: 1, maxLength: max, description: `What ${of}` })

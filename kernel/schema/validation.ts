@@ -13,9 +13,9 @@ export const patternMax = 2_048
 const comparedMax = 20
 
 /**
- * Patterns come from manifests and meet strings from requests: RE2 matches in linear time, where a backtracking
- * engine can be made to hang. compileInputSchema bounds the strings; RE2 itself, how often a pattern repeats (1,000 times
- * in all).
+ * Patterns come from manifests and meet strings from requests: RE2 matches in linear time, where a backtracking engine
+ * can be made to hang. compileInputSchema bounds the strings; RE2 itself, how often a pattern repeats (1,000 times in
+ * all).
  */
 const linearTime = Object.assign(
   (pattern: string, _flags: string) => {
@@ -74,7 +74,9 @@ export function compileCheck (schema: object, root: string, { checked = false }:
   }
 }
 
-/** Whether a name is one that each object inherits, such as `constructor`: it would seem to be there where it is not. */
+/**
+ * Whether a name is one that each object inherits, such as `constructor`: it would seem to be there where it is not.
+ */
 function isInherited (name: string): boolean {
   return name in Object.prototype
 }
@@ -147,7 +149,10 @@ function explain (errors: readonly ErrorObject[], root: string): string {
   }
 }
 
-/** The field that is missing, or those of which one is: of an `anyOf`, what each alternative lacks comes before its own error. */
+/**
+ * The field that is missing, or those of which one is: of an `anyOf`, what each alternative lacks comes before its own
+ * error.
+ */
 function missing (errors: readonly ErrorObject[]): string[] {
   const names = errors.map(({ params }) => String((params as JsonObject)['missingProperty']))
   const isChoice = errors.at(-1)?.keyword === 'anyOf' && errors.slice(0, -1).every(({ keyword, instancePath }) => keyword === 'required' && instancePath === errors[0]?.instancePath)

@@ -15,8 +15,8 @@ const hasBranches = 2
 interface Chain { readonly first: number, readonly parent: number, readonly depth: number }
 
 /**
- * The automaton of Aho and Corasick: a state for each beginning of a needle, and for each the longest shorter one that also ends
- * it. What does not branch is numbered in a row, so that a state costs eleven bytes.
+ * The automaton of Aho and Corasick: a state for each beginning of a needle, and for each the longest shorter one that
+ * also ends it. What does not branch is numbered in a row, so that a state costs eleven bytes.
  */
 export class Automaton {
   /** The code unit that leads to a state. */

@@ -3,10 +3,16 @@ import { Beginnings, needleMin } from './needle-beginnings.ts'
 import type { Steps } from '../lib/pauses.ts'
 import { joinSpans, type Spans } from '../lib/spans.ts'
 
-/** How many code units of needles one automaton is made of: more are looked for in several passes, so that its memory is bounded. */
+/**
+ * How many code units of needles one automaton is made of: more are looked for in several passes, so that its memory is
+ * bounded.
+ */
 const automatonUnitsMax = 262_144
 
-/** Of so many needles or fewer in an automaton, which are long then, each is asked for by the system's own search before it is made. */
+/**
+ * Of so many needles or fewer in an automaton, which are long then, each is asked for by the system's own search before
+ * it is made.
+ */
 const fewNeedles = 8
 /** By so many code units at its beginning: that search takes their number times the text's length, for some texts. */
 const probeUnits = 16
@@ -15,9 +21,9 @@ const probeUnits = 16
 export type Cut = 'start' | 'end' | 'both' | 'none'
 
 /**
- * Finds many strings in a text in one pass, by Aho and Corasick. Time is linear in the lengths of the text and of the needles,
- * whatever they are. What is no part of a needle is passed over by looking at four code units at a time; the automaton is only made
- * when four of them begin a needle.
+ * Finds many strings in a text in one pass, by Aho and Corasick. Time is linear in the lengths of the text and of the
+ * needles, whatever they are. What is no part of a needle is passed over by looking at four code units at a time; the
+ * automaton is only made when four of them begin a needle.
  */
 export class Needles {
   readonly #needles: readonly string[]
@@ -56,11 +62,15 @@ export class Needles {
     return spans
   }
 
-  /** How many code units at the start of a text are the end of a needle, short of the whole; 0 where that is too few to count. */
+  /**
+   * How many code units at the start of a text are the end of a needle, short of the whole; 0 where that is too few to
+   * count.
+   */
   pieceAtStart (text: string): number {
     const start = text.slice(0, this.#longest - 1)
     if (start.length < needleMin) return 0
-    // After Knuth, Morris and Pratt: the needles' ends are searched for the longest beginning of the text that ends them.
+    // After Knuth, Morris and Pratt: the needles' ends are searched for the longest beginning of the text that ends
+    // them.
     const borders = bordersOf(start)
     let longest = 0
     for (const needle of this.#needles) {

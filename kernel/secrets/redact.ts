@@ -12,7 +12,10 @@ export const secretMark = '[secret]'
  * shortest piece of a longer one that is looked for where a text was cut.
  */
 export const secretLengthMin = needleMin
-/** A line of a secret of several lines, and what of base64 does not depend on what stands around it, are looked for from this length on. */
+/**
+ * A line of a secret of several lines, and what of base64 does not depend on what stands around it, are looked for from
+ * this length on.
+ */
 const partLengthMin = 8
 
 /** Replaces secrets. Time and memory are linear in the length of the text, whatever text and secrets are. */

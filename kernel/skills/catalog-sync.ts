@@ -54,7 +54,8 @@ export class CatalogSync {
 
   /**
    * Loads all sources. Rejects with what any of them threw.
-   * @param only the name of the one skill that is asked for; where there is none, all are loaded, for what is said of it
+   * @param only the name of the one skill that is asked for; where there is none, all are loaded, for what is said of
+   * it
    */
   async load (signal: AbortSignal, only?: string): Promise<void> {
     await Promise.all(this.#feedings.map(async feeding => { feeding.loaded = await feeding.source.load(signal, only) }))
@@ -93,7 +94,10 @@ export class CatalogSync {
     feeding.loading ??= this.#loadAgain(feeding).finally(() => { feeding.loading = undefined })
   }
 
-  /** Each source on its own: one that fails, or takes long, keeps no change of another. What it gave last stays, and it is asked again later. */
+  /**
+   * Each source on its own: one that fails, or takes long, keeps no change of another. What it gave last stays, and it
+   * is asked again later.
+   */
   async #loadAgain (feeding: Feeding): Promise<void> {
     await new Promise(resolve => { setImmediate(resolve) }) // what one turn of the event loop brings is one change
     while (feeding.changed && !this.#closed.signal.aborted) {

@@ -35,8 +35,8 @@ export class Catalog {
 
   /**
    * Replaces everything by what the sources gave, later sources shadowing earlier ones. Running executions keep their
-   * definitions, and so does a skill that is as it was, with all that was made of it. What was there serves until the last
-   * step; the steps of two replacements must not mix.
+   * definitions, and so does a skill that is as it was, with all that was made of it. What was there serves until the
+   * last step; the steps of two replacements must not mix.
    */
   * replace (sources: readonly LoadedSkills[]): Steps<SkillChanges> {
     const before = this.#snapshot
@@ -110,7 +110,9 @@ export class Catalog {
   }
 }
 
-/** Whether two definitions of a name are the same: by the digests that their source gives, else by all that they hold. */
+/**
+ * Whether two definitions of a name are the same: by the digests that their source gives, else by all that they hold.
+ */
 function * isSame (a: SkillDefinition, b: SkillDefinition): Steps<boolean> {
   if (a === b) return true
   if (a.digest !== undefined && b.digest !== undefined) return a.digest === b.digest

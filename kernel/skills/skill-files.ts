@@ -16,8 +16,8 @@ const limits = { filesMax: 511, depthMax: 8 }
 export interface SkillFile { path: string, bytes: number }
 
 /**
- * The text of SKILL.md: name and description, and the instructions; for a skill that has none, its tools. Made of what was
- * loaded, so that it always is what runs.
+ * The text of SKILL.md: name and description, and the instructions; for a skill that has none, its tools. Made of what
+ * was loaded, so that it always is what runs.
  */
 export function instructionsOf ({ name, description, version, instructions, tools }: SkillDefinition): string {
   const matter = [`name: ${name}`, `description: ${JSON.stringify(description)}`, ...(version === undefined ? [] : ['metadata:', `  version: ${JSON.stringify(version)}`])]

@@ -12,7 +12,10 @@ export interface CommandContext {
   setStatus (status: number): void
 }
 
-/** Declares a command's arguments, options and action; its name and description are the table's. The default export of its file. */
+/**
+ * Declares a command's arguments, options and action; its name and description are the table's. The default export of
+ * its file.
+ */
 export type DefineCommand = (command: Command, context: CommandContext) => void
 
 /** A row of the table of commands. */

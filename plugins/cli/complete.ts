@@ -11,7 +11,10 @@ import { equalsOf, splitTarget } from './options/target.ts'
 /** What a word may become, and what that is. One that ends in `=` or `/` goes on. */
 export interface Candidate { word: string, about?: string }
 
-/** Names of parameters that a shell passes on as they are typed. Others are given by `--params`, or quoted by who types them. */
+/**
+ * Names of parameters that a shell passes on as they are typed. Others are given by `--params`, or quoted by who types
+ * them.
+ */
 const typeable = /^[\w.@:+%,/][\w.@:+%,/-]*$/
 /** How many executions, and how many files of a folder, are offered. */
 const executionsMax = 20

@@ -9,8 +9,8 @@ const new_max = 10_000
 const open_max = 1_000
 
 /**
- * Shows what is there, oldest first, and then executions as they appear and as they end, in whatever process, until the signal aborts. Reads pages from the
- * newest on, which cost the same however long the history is.
+ * Shows what is there, oldest first, and then executions as they appear and as they end, in whatever process, until the
+ * signal aborts. Reads pages from the newest on, which cost the same however long the history is.
  * @param first the input of the list that is shown first
  */
 export async function follow (gateway: Gateway, first: JsonObject, show: (execution: ExecutionSummary) => void, signal: AbortSignal): Promise<void> {

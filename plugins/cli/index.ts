@@ -72,7 +72,10 @@ function stderrOf ({ details }: SkilletError): string {
   return typeof stderr === 'string' && stderr.trim() !== '' ? `\n${stderr.trimEnd()}` : ''
 }
 
-/** Signals within so long are one: npm passes on a Ctrl-C that the terminal sends to all, and its own end is told once more. */
+/**
+ * Signals within so long are one: npm passes on a Ctrl-C that the terminal sends to all, and its own end is told once
+ * more.
+ */
 const together_ms = 1_000
 
 /** The first SIGINT or SIGTERM asks for an end in order; another, later one ends at once. */

@@ -13,7 +13,10 @@ export interface InlineContext {
   log (level: 'debug' | 'info' | 'warn' | 'error', text: string): void
 }
 
-/** A tool: what it returns, or resolves to, is the output; a string as it is, anything else as JSON. A throw is a failure. */
+/**
+ * A tool: what it returns, or resolves to, is the output; a string as it is, anything else as JSON. A throw is a
+ * failure.
+ */
 export type InlineTool = (parameters: JsonObject, context: InlineContext) => unknown
 
 interface Options {

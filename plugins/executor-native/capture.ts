@@ -1,4 +1,6 @@
-/** The beginning of a stream: keeps up to so many bytes, counts the rest. Takes no more memory than twice what it keeps. */
+/**
+ * The beginning of a stream: keeps up to so many bytes, counts the rest. Takes no more memory than twice what it keeps.
+ */
 export class Head {
   /** Bytes that came in all. */
   bytes = 0

@@ -12,7 +12,10 @@ export function environmentOf (declared: readonly string[], from: NodeJS.Process
   }))
 }
 
-/** What a command of a skill that reads files for callers is to refuse, a path a line. @param config what the skill is given */
+/**
+ * What a command of a skill that reads files for callers is to refuse, a path a line.
+ * @param config what the skill is given
+ */
 export function privatePathsOf ({ private_paths }: JsonObject): Record<string, string> {
   return { SKILLET_PRIVATE_PATHS: Array.isArray(private_paths) ? private_paths.join('\n') : '' }
 }

@@ -232,7 +232,10 @@ function templateOf (tool: ToolDefinition): CommandTemplate {
   return tool.command
 }
 
-/** A path that is not absolute is one in the skill's folder, wherever the server was started. A mere name is looked up in PATH. */
+/**
+ * A path that is not absolute is one in the skill's folder, wherever the server was started. A mere name is looked up
+ * in PATH.
+ */
 export function programOf (program: string, directory: string): string {
   return program.includes('/') ? resolvePath(directory, program) : program
 }

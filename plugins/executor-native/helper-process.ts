@@ -117,7 +117,9 @@ export class HelperProcess {
     clearTimeout(timer)
   }
 
-  /** What is told in one turn goes in one write: each costs as much as all else that the server does to start a command. */
+  /**
+   * What is told in one turn goes in one write: each costs as much as all else that the server does to start a command.
+   */
   #tell (message: ToHelper, payload: Buffer): void {
     const channel = this.#channel
     if (!channel.writable) return

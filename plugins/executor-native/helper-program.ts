@@ -10,8 +10,8 @@ const check_ms = 5_000
 /** The heap of a helper in Node, in MiB: what commands put out is not in it. */
 const heapMiB = 64
 /**
- * For each command Node copies the tables of the helper's memory, and each page that is written afterwards. So it writes few:
- * objects are made in one MiB over and over, and no thread collects or compiles beside.
+ * For each command Node copies the tables of the helper's memory, and each page that is written afterwards. So it
+ * writes few: objects are made in one MiB over and over, and no thread collects or compiles beside.
  */
 const fewPages = { args: ['--max-semi-space-size=1', '--single-threaded'], env: { MALLOC_ARENA_MAX: '1' } }
 
@@ -37,7 +37,10 @@ export function compiledHelper (): HelperProgram | undefined {
   }
 }
 
-/** Whether a compiled helper runs on this system, which need not be the one it was built on. Asked once, for some milliseconds. */
+/**
+ * Whether a compiled helper runs on this system, which need not be the one it was built on. Asked once, for some
+ * milliseconds.
+ */
 export function runsHere ({ file, args, env }: HelperProgram): boolean {
   return spawnSync(file, [...args, '--check'], { env, stdio: 'ignore', timeout: check_ms }).status === 0
 }

@@ -1,8 +1,8 @@
 import { closeSync, readdirSync, readlinkSync } from 'node:fs'
 
 /**
- * Closes files that this process has from the one that started it, and would pass on: LMDB's, for one, is not marked as its
- * own. Node has no files open when it starts. Where the system does not list descriptors, they stay.
+ * Closes files that this process has from the one that started it, and would pass on: LMDB's, for one, is not marked as
+ * its own. Node has no files open when it starts. Where the system does not list descriptors, they stay.
  */
 export function closeInheritedFiles (): void {
   let descriptors: string[]

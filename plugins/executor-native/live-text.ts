@@ -1,6 +1,6 @@
 /**
- * A stream of UTF-8 as text, piece by piece: whole characters only, and never more than is kept of an output, so that all
- * pieces together are the beginning of the text that the whole stream makes.
+ * A stream of UTF-8 as text, piece by piece: whole characters only, and never more than is kept of an output, so that
+ * all pieces together are the beginning of the text that the whole stream makes.
  */
 export class LiveText {
   readonly #bytesMax: number

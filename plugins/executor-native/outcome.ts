@@ -10,7 +10,10 @@ export const noOutput: Output = { output: '', output_truncated: false }
 /** The longest line of standard error that a message quotes, in characters. */
 const quoteMax = 500
 
-/** What Python and Node.js say of a command that they could not start; it may be any file, so that only a known command is a hint. */
+/**
+ * What Python and Node.js say of a command that they could not start; it may be any file, so that only a known command
+ * is a hint.
+ */
 const notStarted = /No such file or directory: '([\w.+-]+)'$|\bspawn ([\w.+-]+) ENOENT$/
 
 /** What a command was, for messages about it. */

@@ -1,9 +1,9 @@
 import { constants } from 'node:os'
 
 /**
- * What the server and its helper process say to each other, over one pipe. helper.c speaks it too, so a message is numbers
- * of 32 bits, little endian, and then text; both are simple to read in C. Each message may carry a payload of raw bytes,
- * so that a tool's input and output are never escaped, and never a long string in a helper's heap.
+ * What the server and its helper process say to each other, over one pipe. helper.c speaks it too, so a message is
+ * numbers of 32 bits, little endian, and then text; both are simple to read in C. Each message may carry a payload of
+ * raw bytes, so that a tool's input and output are never escaped, and never a long string in a helper's heap.
  *
  * | message | numbers | text |
  * |---|---|---|
@@ -182,7 +182,8 @@ export function readFromHelper (bytes: Buffer): FromHelper {
       if (code < -1 || code > 255 || number > signalMax || flooded > 1 || high >= halfway / 2048) throw outOfStep()
       const signal = signalNames.get(number) ?? null
       return {
-        type: 'ended', id, signal, exit_code: signal !== null ? null : number > 0 ? 128 + number : code, // real-time signals have no name
+        // Real-time signals have no name.
+        type: 'ended', id, signal, exit_code: signal !== null ? null : number > 0 ? 128 + number : code,
         flooded: flooded === 1, stdout_bytes: bytes.readUInt32LE(20) + high * halfway, stderr: bytes.toString('utf8', 28)
       }
     }

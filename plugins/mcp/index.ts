@@ -2,7 +2,10 @@ import { definePlugin } from '../../kernel/index.ts'
 import { checkAddresses } from './server/addresses.ts'
 import type { McpOverHttp } from './transports/http.ts'
 
-/** MCP on the HTTP server: `/mcp` for all revisions, and `/sse` with `/messages` for the oldest. Loaded when it is first asked for. */
+/**
+ * MCP on the HTTP server: `/mcp` for all revisions, and `/sse` with `/messages` for the oldest. Loaded when it is first
+ * asked for.
+ */
 export default definePlugin({
   name: 'mcp',
   slot: 'endpoint',

@@ -6,7 +6,10 @@ import { reasonOf } from './meaning/runtime.ts'
 
 const about = 'search'
 
-/** Whether tools can be found by their meaning here: whether the model and the libraries for it load. Nothing is downloaded. */
+/**
+ * Whether tools can be found by their meaning here: whether the model and the libraries for it load. Nothing is
+ * downloaded.
+ */
 export async function examine (data: ThreadData): Promise<Finding[]> {
   try {
     return [modelFinding(data, await Model.load({ ...data, allow_download: false })), ...await examineGraphs()]

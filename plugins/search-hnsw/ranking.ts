@@ -3,8 +3,8 @@ import type { Found } from './meaning/protocol.ts'
 
 /**
  * What puts tools in order: how far a query's cosine and its BM25 score stand above those of all tools, in deviations,
- * and how much of the tool's name is in the query. The weights are rounded; figures of six public sets of tools, by three of
- * which they were not chosen, hardly change around them.
+ * and how much of the tool's name is in the query. The weights are rounded; figures of six public sets of tools, by
+ * three of which they were not chosen, hardly change around them.
  */
 const order = { cosine: 0.65, words: 0.35, name: 0.5 } as const
 /** What a tool is ahead that the query is the name of: more than all else comes to. */
@@ -12,8 +12,8 @@ const first = 1_000_000
 /** A tool without a vector is taken to mean what it says in words, half as clearly. */
 const unembedded = 0.5
 /**
- * What makes a score of it: a logistic function of evidence that means the same from query to query, fitted to those sets,
- * each with its own queries and with those of others, so that right and wrong answers weigh the same.
+ * What makes a score of it: a logistic function of evidence that means the same from query to query, fitted to those
+ * sets, each with its own queries and with those of others, so that right and wrong answers weigh the same.
  */
 const scale = { cosine: 8.5, words: 10, base: -4 } as const
 /** Likewise, without a cosine. */
@@ -22,7 +22,10 @@ const scaleOfWords = { words: 14, name: 2.3, base: -2.2 } as const
 /** Tools, the best first, and their scores. */
 export interface Ranking { tools: readonly number[], scores: readonly number[] }
 
-/** What is worked with, kept from call to call: new arrays for each query keep the collector busy, and all else waits for it. */
+/**
+ * What is worked with, kept from call to call: new arrays for each query keep the collector busy, and all else waits
+ * for it.
+ */
 let room = roomFor(512)
 
 function roomFor (candidates: number) {
@@ -62,8 +65,8 @@ export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, 
 }
 
 /**
- * The numbers nearest to how likely the tools in these places are that never rise: where they would, neighbours share their
- * mean (pool adjacent violators). The first of them, rounded.
+ * The numbers nearest to how likely the tools in these places are that never rise: where they would, neighbours share
+ * their mean (pool adjacent violators). The first of them, rounded.
  */
 function falling (places: Uint32Array, most: number): number[] {
   const { likely, means, counts } = room

@@ -11,7 +11,10 @@ export const statusNumbers = {
   queued: 1, running: 2, success: 3, failed: 4, timeout: 5, cancelled: 6, interrupted: 7
 } as const satisfies Record<ExecutionStatus, number>
 
-/** What filters look at, of 256 executions with consecutive sequence numbers: a million are 16 MB, not a million records. */
+/**
+ * What filters look at, of 256 executions with consecutive sequence numbers: a million are 16 MB, not a million
+ * records.
+ */
 export interface Chunk {
   readonly bytes: Uint8Array
   /** Unix milliseconds. */

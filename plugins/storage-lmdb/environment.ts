@@ -20,7 +20,10 @@ export interface Environment {
   readonly names: Database<string, number>
   /** Id of an unfinished execution → sequence number. */
   readonly unfinished: Database<string, string>
-  /** Sequence number of an unfinished execution that pruning stepped over → its id: below the first of the dense numbers. */
+  /**
+   * Sequence number of an unfinished execution that pruning stepped over → its id: below the first of the dense
+   * numbers.
+   */
   readonly aside: Database<string, number>
   /** Id of an unfinished execution that somebody asked to cancel → `1`. */
   readonly cancels: Database<string, string>
@@ -114,7 +117,10 @@ export function putNew<K extends string | number, V> (database: Database<V, K>, 
 /** What `getStats` gives, among others; its types lack it. */
 interface PageCounts { pageSize: number, treeBranchPageCount: number, treeLeafPageCount: number, overflowPages: number }
 
-/** Bytes of the pages that tables have in use, now or within the transaction: a few numbers of each, however much is in it. */
+/**
+ * Bytes of the pages that tables have in use, now or within the transaction: a few numbers of each, however much is in
+ * it.
+ */
 export function bytesUsed (databases: readonly Database<unknown, string | number>[]): number {
   let bytes = 0
   for (const database of databases) {

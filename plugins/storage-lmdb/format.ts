@@ -3,8 +3,11 @@ import type { Environment } from './environment.ts'
 /** What makes the next format of the one before, within one transaction; the first makes 2 of 1. */
 type Migration = (env: Environment) => void
 const migrations: readonly Migration[] = [
-  () => {}, // 2 writes rows without names of fields; those of 1 are read as they are (rows.ts), and go when they are pruned
-  () => {} // 3 keeps unfinished executions below the first of the dense numbers, and counts them in the bounds: in 2 there were none
+  // 2 writes rows without names of fields; those of 1 are read as they are (rows.ts), and go when they are pruned.
+  () => {},
+  // 3 keeps unfinished executions below the first of the dense numbers, and counts them in the bounds: in 2 there were
+  // none.
+  () => {}
 ]
 
 /** The format this program writes. */

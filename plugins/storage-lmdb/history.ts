@@ -23,7 +23,10 @@ export interface Written {
   ended: string[]
 }
 
-/** A transaction holds the lock of all processes and runs on the main thread: it takes this much, and the rest waits for the next. */
+/**
+ * A transaction holds the lock of all processes and runs on the main thread: it takes this much, and the rest waits for
+ * the next.
+ */
 const recordsMax = 512
 const charactersMax = 8 * 1_048_576
 /** A transaction of `end` takes less: it reads, makes and writes each record. */
@@ -181,7 +184,10 @@ export class History {
     return details === undefined ? undefined : readRecord(details)
   }
 
-  /** Where an earlier transaction put an unfinished execution. To look into an empty table would cost the hash of the id. */
+  /**
+   * Where an earlier transaction put an unfinished execution. To look into an empty table would cost the hash of the
+   * id.
+   */
   #sequenceOf (id: string): number | undefined {
     return this.#sequences.size === 0 ? undefined : this.#sequences.get(id)
   }

@@ -13,7 +13,10 @@ import { Writer } from './writer.ts'
 /** The file in the data directory; `history.mdb-lock` stands beside it. */
 export const fileName = historyFileName
 
-/** Keeps executions on disk, in an LMDB file that several processes may use at once. LMDB is loaded at the start, while others get ready. */
+/**
+ * Keeps executions on disk, in an LMDB file that several processes may use at once. LMDB is loaded at the start, while
+ * others get ready.
+ */
 export default definePlugin({
   name: 'storage-lmdb',
   slot: 'storage',

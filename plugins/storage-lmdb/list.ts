@@ -13,7 +13,10 @@ interface Found { sequence: number, summary: ExecutionSummary }
 /** One more than asked for, where there is one, and how many match. */
 interface Page { found: Found[], total: number }
 
-/** A page, newest first, of what is committed. @throws SkilletError INVALID_PARAMETERS for a cursor that no page gave */
+/**
+ * A page, newest first, of what is committed.
+ * @throws SkilletError INVALID_PARAMETERS for a cursor that no page gave
+ */
 export async function listPage (env: Environment, history: History, query: ExecutionQuery): Promise<ExecutionPage> {
   const bounds = history.bounds()
   let top = bounds.last
@@ -35,8 +38,8 @@ export async function listPage (env: Environment, history: History, query: Execu
 }
 
 /**
- * Any page costs the same: numbers are dense, so the place of the n-th is a subtraction. The few that were set aside are
- * the oldest.
+ * Any page costs the same: numbers are dense, so the place of the n-th is a subtraction. The few that were set aside
+ * are the oldest.
  */
 function slice (history: History, { limit, offset }: ExecutionQuery, bounds: Bounds, top: number): Page {
   const { first, last, aside } = bounds
@@ -152,7 +155,10 @@ function filterOf (history: History, query: ExecutionQuery): Filter {
 /** Indices that `select` found; each call overwrites it. */
 const hits = new Uint8Array(chunkLength)
 
-/** Puts the indices from `high` down to `low` that may pass into `hits`. @returns how many. A tight loop: it runs a million times. */
+/**
+ * Puts the indices from `high` down to `low` that may pass into `hits`.
+ * @returns how many. A tight loop: it runs a million times.
+ */
 function select ({ status, from_ms, before_ms, isTimed, verdicts }: Filter, { created_ms, names, statuses }: Chunk, low: number, high: number): number {
   let count = 0
   for (let index = high; index >= low; index--) {

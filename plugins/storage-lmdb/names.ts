@@ -7,7 +7,9 @@ const namesMax = 60_000
 /** What a filter by name makes of a number. */
 export const nameVerdict = { no: 0, yes: 1, look: 2 } as const
 
-/** Numbers for pairs of skill and tool, so that a filter compares integers. The table on disk only grows, to `namesMax`. */
+/**
+ * Numbers for pairs of skill and tool, so that a filter compares integers. The table on disk only grows, to `namesMax`.
+ */
 export class Names {
   readonly #env: Environment
   readonly #max: number

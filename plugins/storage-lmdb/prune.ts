@@ -13,7 +13,9 @@ export interface Limits {
 /** Executions removed by a commit beyond those it adds, and by a transaction of the sweep. */
 const pruneExtra = 16
 const pruneSweep = 512
-/** Where there are too many bytes, a transaction looks so often whether there still are, for a fifth of a millisecond: */
+/**
+ * Where there are too many bytes, a transaction looks so often whether there still are, for a fifth of a millisecond:
+ */
 const looksPerSweep = 64
 /** after each large execution that it removed, and after so many small ones. */
 const smallPerLook = 32

@@ -7,8 +7,8 @@ const rowCharactersMax = 2_000
 /** What a list shows of an execution, and who runs it. */
 type Summary = [id: string, skill_name: string, tool_name: string, status: number, created_at: string, duration_ms: number, owner: ProcessIdentity | null]
 /**
- * A whole record: without names of fields, statuses as numbers, times as milliseconds after `created_at`. Of a trivial execution that is 180
- * characters instead of 600, made in half the time.
+ * A whole record: without names of fields, statuses as numbers, times as milliseconds after `created_at`. Of a trivial
+ * execution that is 180 characters instead of 600, made in half the time.
  */
 type Whole = [
   ...Summary,
@@ -24,7 +24,8 @@ type Row = Whole | Summary
 type OldRow = StoredExecution | { summary: ExecutionSummary, owner: ProcessIdentity | null }
 
 /** By number. */
-const statuses = Object.fromEntries(Object.entries(statusNumbers).map(([status, number]) => [number, status])) as Record<number, ExecutionStatus> // its inverse
+// Its inverse.
+const statuses = Object.fromEntries(Object.entries(statusNumbers).map(([status, number]) => [number, status])) as Record<number, ExecutionStatus>
 
 /** The texts to store for a record. */
 export interface Texts {
@@ -68,7 +69,8 @@ function isWhole (row: Row): row is Whole {
 function parse (text: string): Row {
   if (text.startsWith('[')) return JSON.parse(text) as Row // written by `textsOf`
   const old = JSON.parse(text) as OldRow // written by format 1
-  if ('execution' in old) return wholeOf({ ...old, execution: { ...old.execution, key: old.execution.key ?? null } }) // before there were named keys, there was none
+  // Before there were named keys, there was none.
+  if ('execution' in old) return wholeOf({ ...old, execution: { ...old.execution, key: old.execution.key ?? null } })
   const { summary: { id, skill_name, tool_name, status, created_at, duration_ms }, owner } = old
   return [id, skill_name, tool_name, statusNumbers[status], created_at, duration_ms, owner]
 }

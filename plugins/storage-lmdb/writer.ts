@@ -5,7 +5,10 @@ import type { Environment } from './environment.ts'
 import type { EndRecord, History } from './history.ts'
 import type { Sweep } from './sweep.ts'
 
-/** What nobody waits for is gathered for so long before it is committed: half as many commits take a twentieth off what an execution costs the main thread. */
+/**
+ * What nobody waits for is gathered for so long before it is committed: half as many commits take a twentieth off what
+ * an execution costs the main thread.
+ */
 const gather_ms = 10
 /** How long a failed commit waits before it is tried again; doubled each time. */
 const retryMin_ms = 100
@@ -18,7 +21,10 @@ const stall_ms = 15_000
 
 /** What waits for a commit, and the promise of those who wait for it. */
 class Batch {
-  /** In the order in which they were saved; of several of one execution the last counts. No table by id: most are new, and nobody asks for them. */
+  /**
+   * In the order in which they were saved; of several of one execution the last counts. No table by id: most are new,
+   * and nobody asks for them.
+   */
   records: StoredExecution[] = []
   /** Of each record, and of all. */
   #bytes: number[] = []

@@ -13,7 +13,10 @@ export interface Call { skill: SkillDefinition, tool: ToolDefinition, parameters
 /** An executor under test, and how it is closed. `close` resolves when everything it held is released. */
 export interface OpenedExecutor { executor: Executor, close (): Promise<void> }
 
-/** What the suite needs to know of an executor. A call is undefined where the executor can't do it: that case is then skipped. */
+/**
+ * What the suite needs to know of an executor. A call is undefined where the executor can't do it: that case is then
+ * skipped.
+ */
 export interface ExecutorHarness {
   /** Opens one, with these values in its configuration (the rest has its defaults). */
   open (config: JsonObject): Promise<OpenedExecutor>
@@ -256,7 +259,8 @@ async function testConcurrency (t: TestContext, harness: ExecutorHarness): Promi
       await until(() => kept.slice(0, limit).every(run => run.started.length === 1)) // first come, first served
       dropped?.abort.abort()
       t.match(await dropped?.outcome, { status: 'cancelled', output: '' }, 'aborted in the queue')
-      // Each run hangs until it is ended here, and each that ends lets the next begin: a run too many shows by its time.
+      // Each run hangs until it is ended here, and each that ends lets the next begin: a run too many shows by its
+      // time.
       for (const [i, run] of kept.entries()) {
         await end(run)
         await until(() => (kept[i + limit] ?? run).started.length === 1)

@@ -1,4 +1,7 @@
-/** What tests of plugins import, as `skillet/testing`: a suite for each slot, for any test runner, and what opens a plugin without a server. */
+/**
+ * What tests of plugins import, as `skillet/testing`: a suite for each slot, for any test runner, and what opens a
+ * plugin without a server.
+ */
 
 // The suites.
 export { testEndpoint, type EndpointHarness } from './endpoint.ts'

@@ -11,7 +11,10 @@ export interface SkillSourceHarness {
   good: string
   /** The name of a skill that it finds and can't load. Absent where none can be broken. */
   broken?: string
-  /** Makes the source of the last `open` find something else from now on. Absent where nothing can change, so that there is nothing to watch. */
+  /**
+   * Makes the source of the last `open` find something else from now on. Absent where nothing can change, so that there
+   * is nothing to watch.
+   */
   change? (): Promise<void> | void
 }
 

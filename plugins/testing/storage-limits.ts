@@ -66,7 +66,8 @@ export function testLimits (define: Define): void {
   }, { history_bytes_max: 2 * 1_048_576 })
 
   define('what waits for a commit is bounded in bytes', async (t, storage) => {
-    const { execution, owner } = makeStored({ output: 'x'.repeat(pendingLimits.bytes / 4 + 1) }) // a half, at two bytes for each character
+    // A half, at two bytes for each character.
+    const { execution, owner } = makeStored({ output: 'x'.repeat(pendingLimits.bytes / 4 + 1) })
     storage.save({ execution, owner })
     storage.admit()
     storage.save({ execution, owner })

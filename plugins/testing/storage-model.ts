@@ -22,7 +22,10 @@ export type Command =
 /** Gives `check` at least `casesMin` cases, of at most 40 steps; rejects where it does. */
 export type Cases = (check: (commands: Command[]) => Promise<void>) => Promise<void>
 
-/** Whatever is saved, ended and asked for in whatever order, a storage answers as an array would; also one that prunes nearly all. */
+/**
+ * Whatever is saved, ended and asked for in whatever order, a storage answers as an array would; also one that prunes
+ * nearly all.
+ */
 export async function testStorageModel (t: TestContext, open: OpenStorage, cases: Cases): Promise<void> {
   for (const history_executions_max of [1_000_000, 300, 7]) {
     await t.test(`it answers as an array would, with ${history_executions_max} executions at most`, async t => {

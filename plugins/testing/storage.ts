@@ -10,7 +10,10 @@ import { testTwoWriters, testUnfinished } from './storage-unfinished.ts'
 /** What the suite needs to know of a storage. */
 export interface StorageHarness {
   open: OpenStorage
-  /** Opens a further writer of a store that is open, as another process does. By default the same one writes: nobody else reaches it. */
+  /**
+   * Opens a further writer of a store that is open, as another process does. By default the same one writes: nobody
+   * else reaches it.
+   */
   openBeside?: OpenBeside
   /** Draws cases for the model, and checks each; by default the suite does. */
   cases?: Cases

@@ -53,7 +53,10 @@ export function packagesOf (command: string): SystemPackages | undefined {
   return packages.get(command)
 }
 
-/** How to install a command, in words: `apt-get install git (Debian, Ubuntu) or brew install git (Homebrew)`. Undefined where that is not known. */
+/**
+ * How to install a command, in words: `apt-get install git (Debian, Ubuntu) or brew install git (Homebrew)`. Undefined
+ * where that is not known.
+ */
 export function howToInstall (command: string): string | undefined {
   const found = packages.get(command)
   if (found === undefined) return undefined

@@ -1,6 +1,9 @@
 import type { DefineCommand } from '../command.ts'
 
-/** Bash takes `:` and `=` for ends of words, so the line is cut at spaces here, and what it took for words before is left off the replies. */
+/**
+ * Bash takes `:` and `=` for ends of words, so the line is cut at spaces here, and what it took for words before is
+ * left off the replies.
+ */
 const bash = `# Completion for skillet. In ~/.bashrc: eval "$(skillet completions bash)"
 _skillet() {
   local line=\${COMP_LINE:0:COMP_POINT} words found word lead reply

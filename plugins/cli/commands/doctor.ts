@@ -14,7 +14,9 @@ import type { Terminal } from '../terminal/terminal.ts'
 
 const whole: Needs = { ...recording, search: true }
 
-/** `skillet doctor`: looks at everything that a run depends on, however broken; exit status 1 when it found a problem. */
+/**
+ * `skillet doctor`: looks at everything that a run depends on, however broken; exit status 1 when it found a problem.
+ */
 const define: DefineCommand = (command, context) => {
   command.option('--json', 'print JSON')
   const given = addSettingOptions(command, { serve: true })
@@ -58,7 +60,9 @@ async function loadBuiltin (builtin: CommandContext['builtin']): Promise<{ plugi
   return { plugins, findings }
 }
 
-/** What a kernel finds that starts with this configuration; where it can't start, also what one without a history finds. */
+/**
+ * What a kernel finds that starts with this configuration; where it can't start, also what one without a history finds.
+ */
 async function examineRunning (config: Config, plugins: readonly AnyPlugin[], given: Given, context: CommandContext): Promise<Finding[]> {
   const { terminal, builtin, signal } = context
   const findings: Finding[] = []

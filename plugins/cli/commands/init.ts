@@ -11,7 +11,9 @@ import type { Terminal } from '../terminal/terminal.ts'
 
 interface Options { native?: boolean, plugin?: Slot, directory?: string, json?: boolean }
 
-/** `skillet init NAME`: a folder with a skill that works, its instructions and its test; or with a plugin, and its test. */
+/**
+ * `skillet init NAME`: a folder with a skill that works, its instructions and its test; or with a plugin, and its test.
+ */
 const define: DefineCommand = (command, { terminal }) => {
   command
     .argument('<name>', 'the name of the skill, or plugin, and its folder: a-z, 0-9 and -')

@@ -10,7 +10,9 @@ import type { Terminal } from '../terminal/terminal.ts'
 interface Common { config?: string, json?: boolean }
 interface Create extends Common { scope?: AccessScope[], skill?: string[], rateLimitPerMinute?: number, rateLimitPerHour?: number }
 
-/** `skillet key create|list|revoke`: the named keys in the configuration file. A server that runs takes changes over. */
+/**
+ * `skillet key create|list|revoke`: the named keys in the configuration file. A server that runs takes changes over.
+ */
 const define: DefineCommand = (key, { terminal }) => {
   const command = <Options extends Common>(name: string, description: string, act: (options: Options, name: string, file: string) => Promise<void> | void): Command => {
     const added = key.command(name).description(description).option('--json', 'print JSON').option('--config <file>', 'configuration file')

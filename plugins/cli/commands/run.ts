@@ -32,7 +32,11 @@ interface RunOptions {
 /** The most that is read from standard input. */
 const inputBytesMax = 1_048_576
 
-/** `skillet run SKILL:TOOL NAME=VALUE…`: runs a tool; what it puts out goes to standard output, as it comes where that is known. @throws SkilletError */
+/**
+ * `skillet run SKILL:TOOL NAME=VALUE…`: runs a tool; what it puts out goes to standard output, as it comes where that
+ * is known.
+ * @throws SkilletError
+ */
 async function run (gateway: Gateway, target: string, pairs: readonly string[], { json = false, params, timeout }: RunOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
   const { skill_name, tool_name } = splitTarget(target)
   if (skill_name === '' || tool_name === '') throw invalid(`"${target}" names no tool; write SKILL:TOOL, such as text:count`)
@@ -120,7 +124,9 @@ async function readParams (params: string | undefined, input: () => Promise<stri
   return { ...value }
 }
 
-/** `count=5` by the type that the tool's schema gives `count`. Whatever does not fit is left for validation to refuse. */
+/**
+ * `count=5` by the type that the tool's schema gives `count`. Whatever does not fit is left for validation to refuse.
+ */
 async function readPairs (pairs: readonly string[], { input_schema, parameters }: Tool, input: () => Promise<string>): Promise<JsonObject> {
   const properties = isObject(input_schema['properties']) ? input_schema['properties'] : {}
   const schemas = new Map<string, unknown>(Object.entries(properties))
@@ -140,7 +146,10 @@ async function readPairs (pairs: readonly string[], { input_schema, parameters }
   return values
 }
 
-/** Text as a value of a parameter: for an array, what is no JSON array is its only item, unless it looks as though it should be one. */
+/**
+ * Text as a value of a parameter: for an array, what is no JSON array is its only item, unless it looks as though it
+ * should be one.
+ */
 function valueOf (schema: unknown, text: string): unknown {
   const value = coerceText(schema, text)
   if (!isObject(schema) || schema['type'] !== 'array' || Array.isArray(value) || text.startsWith('[')) return value

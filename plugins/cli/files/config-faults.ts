@@ -11,8 +11,8 @@ export function placesOf ({ file, env_file }: ExplainedConfig, { setting, origin
 }
 
 /**
- * What is wrong with a configuration of the right shape, a line each with its place: options that plugins don't take, and folders
- * that can't be used. Loads the plugins that it names.
+ * What is wrong with a configuration of the right shape, a line each with its place: options that plugins don't take,
+ * and folders that can't be used. Loads the plugins that it names.
  */
 export async function faultsOf (explained: ExplainedConfig, builtin: BuiltinPlugins, { cwd }: Terminal): Promise<string[]> {
   return [...await folderFaults(explained), ...await pluginFaults(explained, builtin, cwd)]

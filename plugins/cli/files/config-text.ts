@@ -10,8 +10,8 @@ export function settingsTable (): string {
 }
 
 /**
- * A `skillet.toml` with every setting, each described and commented out, at its default. Tables that are open, such as those of
- * skills, are shown by an example.
+ * A `skillet.toml` with every setting, each described and commented out, at its default. Tables that are open, such as
+ * those of skills, are shown by an example.
  * @param schema where editors find the JSON Schema of the file
  */
 export function configText (schema: string): string {

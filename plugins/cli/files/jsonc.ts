@@ -1,8 +1,9 @@
 import { getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
 
 /**
- * Entries of JSON files with comments and trailing commas, as editors keep them. The library reads them; what is put in is put in here,
- * since its `modify` formats whole lines anew, which may be the whole file, and takes the comment behind the last entry for the new one's.
+ * Entries of JSON files with comments and trailing commas, as editors keep them. The library reads them; what is put in
+ * is put in here, since its `modify` formats whole lines anew, which may be the whole file, and takes the comment
+ * behind the last entry for the new one's.
  */
 
 /**
@@ -57,7 +58,8 @@ function put (text: string, object: Node, name: string, value: object, unit: str
   if (last !== undefined) {
     const end = last.offset + last.length
     const behind = text.slice(end)
-    const [all = '', comma = '', comment = ''] = /^(,?)([ \t]*\/\/[^\n]*)?/.exec(behind) ?? [] // a comment stays on the line it is about
+    // A comment stays on the line it is about.
+    const [all = '', comma = '', comment = ''] = /^(,?)([ \t]*\/\/[^\n]*)?/.exec(behind) ?? []
     return `${text.slice(0, end)},${comment}${member}${comma}${behind.slice(all.length)}`
   }
   const rest = text.slice(object.offset + 1)

@@ -6,8 +6,8 @@ import { pluginApi, readVersion, type Slot } from '../../../kernel/index.ts'
 export const packageFolder = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
- * The files of a new plugin, by name: it works as it stands, and so does its test. They are the examples of docs/plugins.md, so what is
- * explained and what is written are the same.
+ * The files of a new plugin, by name: it works as it stands, and so does its test. They are the examples of
+ * docs/plugins.md, so what is explained and what is written are the same.
  */
 export function pluginFiles (slot: Slot, name: string): Record<string, string> {
   const page = readFileSync(new URL('../../../../docs/plugins.md', import.meta.url), 'utf8')

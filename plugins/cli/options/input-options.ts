@@ -8,7 +8,10 @@ interface Fold {
   without?: readonly string[]
 }
 
-/** Adds an option for each field of an operation's input; one of a list may be given several times. @returns the input, from the command's options */
+/**
+ * Adds an option for each field of an operation's input; one of a list may be given several times.
+ * @returns the input, from the command's options
+ */
 export function addInputOptions (command: Command, { input }: Operation, { names = {}, without = [] }: Fold = {}): () => JsonObject {
   const fields = Object.entries(input.properties).filter(([field]) => !without.includes(field)).map(([field, schema]) => {
     const { type, format, description = '', default: preset, enum: values }: Record<'type' | 'format' | 'description' | 'default' | 'enum', unknown> = { type: '', format: '', description: '', default: undefined, enum: undefined, ...schema }

@@ -27,7 +27,9 @@ export async function brokenTools (gateway: Gateway, call: Call): Promise<Quaran
   return (await gateway.invoke(health, {}, call)).quarantined.filter(({ tool, serving }) => tool !== undefined && serving !== true)
 }
 
-/** Where the name of `name=value` ends: of names that hold a `=` the longest that fits counts. -1 where there is none. */
+/**
+ * Where the name of `name=value` ends: of names that hold a `=` the longest that fits counts. -1 where there is none.
+ */
 export function equalsOf (pair: string, names: Iterable<string>): number {
   let longest = pair.indexOf('=')
   for (const name of names) if (name.length > longest && pair.startsWith(`${name}=`)) longest = name.length

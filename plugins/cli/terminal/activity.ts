@@ -6,7 +6,10 @@ import type { Terminal } from './terminal.ts'
 const patience_ms = 400
 const barWidth = 20
 
-/** What a person sees of a run on standard error while it lasts: a spinner with its progress, and the lines that it logs. */
+/**
+ * What a person sees of a run on standard error while it lasts: a spinner with its progress, and the lines that it
+ * logs.
+ */
 export class Activity {
   readonly #terminal: Terminal
   readonly #name: string

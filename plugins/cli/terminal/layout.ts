@@ -76,7 +76,9 @@ class Lines {
     this.below = Math.min(indent + hang, most)
   }
 
-  /** Adds a cell, beside the others where it has `need` columns and room for its longest word; else on the next line. */
+  /**
+   * Adds a cell, beside the others where it has `need` columns and room for its longest word; else on the next line.
+   */
   addCell (cell: Cell, need: number): void {
     const left = this.#columns - this.#at
     if (left < displayWidth(cell.text) && left < Math.min(this.#columns - this.below, Math.max(need, longestWord(cell.text)))) this.#turn(this.below)
@@ -113,8 +115,8 @@ class Lines {
 const steering = /(?![\n\t])[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 /**
- * Text of several lines without what would steer a terminal: output, messages and log lines are what others wrote. Sequences (colours,
- * titles, links, the clipboard) are taken out whole, and so is whatever character of them is left.
+ * Text of several lines without what would steer a terminal: output, messages and log lines are what others wrote.
+ * Sequences (colours, titles, links, the clipboard) are taken out whole, and so is whatever character of them is left.
  */
 export function steady (text: string): string {
   return stripVTControlCharacters(text).replaceAll(steering, '')

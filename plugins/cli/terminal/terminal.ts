@@ -8,7 +8,10 @@ export type Colors = ReturnType<typeof createColors>
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>
   cwd: string
-  /** For what goes to standard output and to standard error: they colour nothing where that is no terminal, or is not to be coloured. */
+  /**
+   * For what goes to standard output and to standard error: they colour nothing where that is no terminal, or is not to
+   * be coloured.
+   */
   colors: { readonly out: Colors, readonly err: Colors }
   /** How wide the terminal is that standard output is; undefined where it is none, or does not say. */
   columns: number | undefined
@@ -18,11 +21,17 @@ export interface Terminal {
   watched: boolean
   /** Aborts when nobody reads standard output any more, as in `skillet list | head`. */
   unread: AbortSignal
-  /** Writes to standard output. A terminal gets nothing that steers it but our own colours; all else gets the text as it is. */
+  /**
+   * Writes to standard output. A terminal gets nothing that steers it but our own colours; all else gets the text as it
+   * is.
+   */
   out (text: string): void
   /** Writes to standard error, likewise. */
   err (text: string): void
-  /** Reads all of standard input, as text. @throws Error when it is longer than `bytesMax`, is not UTF-8, or the signal aborts */
+  /**
+   * Reads all of standard input, as text.
+   * @throws Error when it is longer than `bytesMax`, is not UTF-8, or the signal aborts
+   */
   input (bytesMax: number, signal: AbortSignal): Promise<string>
   /**
    * Reads one line without showing it, where standard input is a terminal; else all of standard input.
@@ -31,7 +40,10 @@ export interface Terminal {
   hidden (prompt: string, bytesMax: number, signal: AbortSignal): Promise<string>
 }
 
-/** Whether a stream is coloured: a terminal is, unless NO_COLOR or a dumb terminal says otherwise; FORCE_COLOR colours any. */
+/**
+ * Whether a stream is coloured: a terminal is, unless NO_COLOR or a dumb terminal says otherwise; FORCE_COLOR colours
+ * any.
+ */
 export function isColored (stream: { isTTY?: boolean }, env: Terminal['env']): boolean {
   const { NO_COLOR = '', FORCE_COLOR = '', TERM } = env
   if (NO_COLOR !== '') return false

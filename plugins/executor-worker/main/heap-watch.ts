@@ -34,25 +34,30 @@ const unanswered_ms = 2000
 /** The session is given up after so long without need of it. */
 const linger_ms = 500
 /**
- * Buffers may be garbage that is not given back yet: Node 24 collects none before the thread returns to its event loop, and what V8 itself
- * collected is counted a moment longer. So they have to be too many for so long; or by so much that they can be no garbage, which V8 does
- * not let grow so far.
+ * Buffers may be garbage that is not given back yet: Node 24 collects none before the thread returns to its event loop,
+ * and what V8 itself collected is counted a moment longer. So they have to be too many for so long; or by so much that
+ * they can be no garbage, which V8 does not let grow so far.
  */
 const surely = { ms: 500, bytes: 512 * 1_048_576 }
 
-/** Headroom of V8's own limit above the one that is watched: a thread that allocates as fast as it can takes about a second to use it up. */
+/**
+ * Headroom of V8's own limit above the one that is watched: a thread that allocates as fast as it can takes about a
+ * second to use it up.
+ */
 export const headroom_mib = 2048
 
 /**
- * Ends a thread that uses more memory than it may: V8's heap, and the buffers beside it that V8 knows of. For the heap it comes before V8 does: when an allocation fails at V8's own limit
- * (`resourceLimits`), it ends the whole process unless the allocation is small. An array that grows by `push`, a Map,
- * a spread did so in 5 of 9 patterns tried; watched, all are ended and nothing else is harmed. The inspector is the one
- * way to ask a thread that never returns to its event loop how much it uses; it answers between two JavaScript
- * instructions. It opens no port. It is connected while some run takes longer than a moment and the process has more memory than one
- * thread may have: until then none can be past its limit. What V8 does not know of is not seen: shared buffers, and what native addons take.
+ * Ends a thread that uses more memory than it may: V8's heap, and the buffers beside it that V8 knows of. For the heap
+ * it comes before V8 does: when an allocation fails at V8's own limit (`resourceLimits`), it ends the whole process
+ * unless the allocation is small. An array that grows by `push`, a Map, a spread did so in 5 of 9 patterns tried;
+ * watched, all are ended and nothing else is harmed. The inspector is the one way to ask a thread that never returns to
+ * its event loop how much it uses; it answers between two JavaScript instructions. It opens no port. It is connected
+ * while some run takes longer than a moment and the process has more memory than one thread may have: until then none
+ * can be past its limit. What V8 does not know of is not seen: shared buffers, and what native addons take.
  *
- * Nothing is said through it while a thread ends: Node (20, and later sources read alike) posts to a thread that is being taken down by a
- * pointer that is none any more, and the process dies by SIGABRT. Threads of other plugins are told nothing but that the session begins and ends.
+ * Nothing is said through it while a thread ends: Node (20, and later sources read alike) posts to a thread that is
+ * being taken down by a pointer that is none any more, and the process dies by SIGABRT. Threads of other plugins are
+ * told nothing but that the session begins and ends.
  */
 export class HeapWatch {
   readonly #watched = new Map<Watched, State>()

@@ -1,6 +1,9 @@
 import { speech, type FromThread, type Of } from '../shared/protocol.ts'
 
-/** What a thread may still say of a run or a batch: each thing about a run that it has, in its place, and no more of it than there can be. */
+/**
+ * What a thread may still say of a run or a batch: each thing about a run that it has, in its place, and no more of it
+ * than there can be.
+ */
 export class Speech {
   readonly #first: number
   /** How many runs it has; undefined when it has one alone. */

@@ -31,9 +31,9 @@ export function clock_ms (): number {
 }
 
 /**
- * Memory that the main thread and a script thread share: how far each of the calls is that the thread was given, and the
- * results of those that ended. They outlive the thread: what had ended when it died has ended. Tools are not given it, but code in the
- * thread might come by it, so the main thread believes nothing that it reads.
+ * Memory that the main thread and a script thread share: how far each of the calls is that the thread was given, and
+ * the results of those that ended. They outlive the thread: what had ended when it died has ended. Tools are not given
+ * it, but code in the thread might come by it, so the main thread believes nothing that it reads.
  */
 export class Board {
   readonly memory: SharedArrayBuffer
@@ -80,7 +80,10 @@ export class Board {
     return load(this.#left, 0) === 1
   }
 
-  /** How far a call is. What is none of `claims` was written by nobody of ours: then it has begun, since it must not run again. */
+  /**
+   * How far a call is. What is none of `claims` was written by nobody of ours: then it has begun, since it must not run
+   * again.
+   */
   claim (slot: number): number {
     const claim = load(this.#claims, slot)
     return claim >= claims.dispatched && claim <= claims.told ? claim : claims.begun
@@ -151,7 +154,9 @@ export class Board {
     return Buffer.from(this.#text.subarray(from, from + bytes)).toString()
   }
 
-  /** Decodes all that is there in one call: a call for each output costs more than all else that is done with it here. */
+  /**
+   * Decodes all that is there in one call: a call for each output costs more than all else that is done with it here.
+   */
   #readAscii (from: number, to: number): string {
     if (from < this.#asciiFrom || to > this.#asciiFrom + this.#ascii.length) {
       this.#asciiFrom = from

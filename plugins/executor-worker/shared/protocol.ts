@@ -2,8 +2,9 @@ import type { MessagePort } from 'node:worker_threads'
 import type { JsonObject, LogLevel } from '../../../kernel/index.ts'
 
 /**
- * What crosses the border between the main thread and a script thread, over a port that tools are not given. One message `run` or `batch` makes
- * one message `ended`; what happens between them is told by the others, each with the number of its run, and by the board.
+ * What crosses the border between the main thread and a script thread, over a port that tools are not given. One
+ * message `run` or `batch` makes one message `ended`; what happens between them is told by the others, each with the
+ * number of its run, and by the board.
  */
 export type ToThread =
   | {
@@ -38,7 +39,9 @@ export type FromThread =
   | { type: 'loading', run: number }
   /** `run()` of the tool is called next. */
   | { type: 'started', run: number }
-  /** The tool has returned a promise that is pending: the thread is not computing, and begins no other call of a batch. */
+  /**
+   * The tool has returned a promise that is pending: the thread is not computing, and begins no other call of a batch.
+   */
   | { type: 'waiting', run: number }
   | { type: 'progress', run: number, done: number, total: number | undefined, message: string | undefined }
   | { type: 'log', run: number, level: LogLevel, text: string }
@@ -91,7 +94,10 @@ export interface ThreadData {
   /** The memory of its board. */
   board: SharedArrayBuffer
   output_bytes_max: number
-  /** Past this much memory (heap and buffers) at the end of a run, a thread is not used again: what was kept might starve the next. */
+  /**
+   * Past this much memory (heap and buffers) at the end of a run, a thread is not used again: what was kept might
+   * starve the next.
+   */
   memory_bytes_kept_max: number
   /** How much it gives way to other threads of the machine: 0 not at all, 19 most. */
   nice: number

@@ -32,9 +32,9 @@ interface Turn {
 }
 
 /**
- * Runs the calls of a batch, each in a turn of the event loop of its own: what a tool has put off to the end of its turn
- * (microtasks, ticks, rejections nobody caught) happens before its call ends and the next begins. A call that waits for something, or
- * leaves something open, is the last: the others are given back.
+ * Runs the calls of a batch, each in a turn of the event loop of its own: what a tool has put off to the end of its
+ * turn (microtasks, ticks, rejections nobody caught) happens before its call ends and the next begins. A call that
+ * waits for something, or leaves something open, is the last: the others are given back.
  */
 class Batch {
   readonly #message: Of<'batch'>

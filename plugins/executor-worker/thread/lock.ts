@@ -12,9 +12,9 @@ export interface Locked {
 }
 
 /**
- * Takes what the thread was given out of the reach of tools: its board, the ports that Node has for itself,
- * and the ways by which a message could be sent as the thread's own. It keeps tools from harm that they do by accident, and those that
- * mean harm from the short ways; what still gets through is refused by the main thread.
+ * Takes what the thread was given out of the reach of tools: its board, the ports that Node has for itself, and the
+ * ways by which a message could be sent as the thread's own. It keeps tools from harm that they do by accident, and
+ * those that mean harm from the short ways; what still gets through is refused by the main thread.
  * @param leave called when a tool ends the thread
  */
 export function lock (leave: () => void): Locked {

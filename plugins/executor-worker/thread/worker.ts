@@ -13,8 +13,8 @@ import { isThenable, settled } from './promise.ts'
 import { failureOf, messageOfThrow, resultOf } from './text.ts'
 
 /**
- * The script thread: it runs one tool, or a batch of short ones, at a time. Whatever the tool does, the result is the tool's own; what it
- * leaves open is told, so that the thread is not given to anybody else.
+ * The script thread: it runs one tool, or a batch of short ones, at a time. Whatever the tool does, the result is the
+ * tool's own; what it leaves open is told, so that the thread is not given to anybody else.
  */
 
 const { data, open, send, giveUp } = lock(() => { board.leave() })
@@ -93,7 +93,10 @@ async function runAlone (message: Of<'run'>): Promise<void> {
   if (settling) whenClosed(before, () => { send({ type: 'clean', run: message.run }) })
 }
 
-/** Whether tools have left so much in memory that the next would have too little. Not to be asked after every short run: it costs as much as one. */
+/**
+ * Whether tools have left so much in memory that the next would have too little. Not to be asked after every short run:
+ * it costs as much as one.
+ */
 function keepsTooMuch (): boolean {
   return heapStatistics().used_heap_size + externalBytes() > data.memory_bytes_kept_max
 }
@@ -124,7 +127,8 @@ async function perform (execution: Execution, message: Of<'run'>): Promise<Perfo
   }
   if (!board.begin(0, from)) return recalled
   send({ type: 'started', run: message.run })
-  // Asked for before the tool can ask: what it puts off to the end of its turn is still its own, what to later ones is left behind.
+  // Asked for before the tool can ask: what it puts off to the end of its turn is still its own, what to later ones is
+  // left behind.
   const turn = new Promise(resolve => { immediate(resolve) })
   const began_ms = performance.now()
   try {

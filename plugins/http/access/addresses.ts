@@ -25,8 +25,9 @@ export class Addresses {
   }
 
   /**
-   * IPv4 as it is, also when mapped into IPv6; IPv6 by its /64, which is what one subscriber has. Behind trusted proxies
-   * it is the last address that they did not add themselves: what stands before it is whatever the client wrote.
+   * IPv4 as it is, also when mapped into IPv6; IPv6 by its /64, which is what one subscriber has. Behind trusted
+   * proxies it is the last address that they did not add themselves: what stands before it is whatever the client
+   * wrote.
    */
   callerOf (peer_text: string, headers: HeaderBlock): string {
     if (this.#trusted.length === 0 && isDotted(peer_text)) return peer_text

@@ -18,8 +18,8 @@ export interface Left { readonly policy: Policy, readonly remaining: number, rea
 export interface Verdict { readonly refusedBy: Policy | undefined, readonly left: readonly Left[] }
 
 /**
- * Counts requests by caller. Synchronous, since the engines want a body asked for before a handler returns; and bounded.
- * docs/decisions/rate-limits.md says why no library counts.
+ * Counts requests by caller. Synchronous, since the engines want a body asked for before a handler returns; and
+ * bounded. docs/decisions/rate-limits.md says why no library counts.
  *
  * When the table is full, the caller whose longest window began first is forgotten, and may begin anew. So nobody new
  * is ever refused for the others' number, and who commands more addresses than the table holds gains little: each of

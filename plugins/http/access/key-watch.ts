@@ -4,7 +4,10 @@ import type { Keys } from './keys.ts'
 
 /** How often the file is looked at, in milliseconds: a key that was revoked works no longer than that. */
 const look_ms = 1_000
-/** How long after a change it is read, in milliseconds: whoever writes a file in place empties it first, which would take all keys away. */
+/**
+ * How long after a change it is read, in milliseconds: whoever writes a file in place empties it first, which would
+ * take all keys away.
+ */
 const settle_ms = 100
 
 /**

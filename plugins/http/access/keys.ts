@@ -10,7 +10,9 @@ export interface KeyHolder {
 }
 
 interface NamedKey {
-  /** What it was made from: a key that did not change keeps its holder, and one whose rights did not change its access. */
+  /**
+   * What it was made from: a key that did not change keeps its holder, and one whose rights did not change its access.
+   */
   readonly text: string
   readonly rights: string
   readonly hash: string
@@ -26,12 +28,16 @@ export class Keys {
   readonly #default: { readonly digest: Buffer, readonly holder: KeyHolder } | undefined
   #named: ReadonlyMap<string, NamedKey> = new Map()
   /**
-   * By hash. The time of a lookup may tell something of a digest, which is of no use: a named key has 256 random bits, so that
-   * nobody finds it by its digest. The default key is whatever the user chose, and is compared in constant time.
+   * By hash. The time of a lookup may tell something of a digest, which is of no use: a named key has 256 random bits,
+   * so that nobody finds it by its digest. The default key is whatever the user chose, and is compared in constant
+   * time.
    */
   #byHash = new Map<string, KeyHolder>()
 
-  /** @param defaultKey SERVICE_API_KEY: the key named `default`, which may do everything. @throws Error when no header can carry it */
+  /**
+   * @param defaultKey SERVICE_API_KEY: the key named `default`, which may do everything.
+   * @throws Error when no header can carry it
+   */
   constructor (defaultKey: string | undefined) {
     if (defaultKey === undefined || defaultKey === '') return
     if (!/^[\x21-\x7e]+$/.test(defaultKey)) throw new Error('SERVICE_API_KEY holds characters that no header can carry; use printable ASCII without spaces')
@@ -42,7 +48,10 @@ export class Keys {
     return this.#byHash.size + (this.#default === undefined ? 0 : 1)
   }
 
-  /** From now on these are the named keys. What goes on with one that is none any more, or has other rights, is told to end. */
+  /**
+   * From now on these are the named keys. What goes on with one that is none any more, or has other rights, is told to
+   * end.
+   */
   replace (keys: Readonly<Record<string, KeySettings>>): void {
     const before = this.#named
     this.#named = new Map(Object.entries(keys).map(([name, settings]) => [name, namedKey(name, settings, before.get(name))]))

@@ -19,7 +19,9 @@ export interface Admission {
 /** Counts what a request holds beyond itself. */
 export interface Meter { readonly caller: string, charge (): SkilletError | undefined }
 
-/** Probes, neither counted nor asked for a key; and whoever sends no key where none is needed and nothing is counted. */
+/**
+ * Probes, neither counted nor asked for a key; and whoever sends no key where none is needed and nothing is counted.
+ */
 export const unchecked: Admission = { access: undefined, unauthorized: undefined, refusal: undefined, rate: undefined }
 
 /** Addresses remembered at once: some 30 MB. */
@@ -37,7 +39,10 @@ export class RequestGuard {
   readonly #addresses: Addresses
   readonly #byAddress: Counters
   readonly #byKey: Counters
-  /** Wrong keys by address. Apart, so that who guesses is stopped early, and whoever shares his address and has a key is not. */
+  /**
+   * Wrong keys by address. Apart, so that who guesses is stopped early, and whoever shares his address and has a key is
+   * not.
+   */
   readonly #failures: Counters
   readonly #usual: Quota
   readonly #failing: Quota
@@ -119,7 +124,9 @@ function quotaOf (per_minute: number, per_hour: number): Quota {
   return { policies, header: policies.map(({ name, quota, window_s }) => `"${name}";q=${quota};w=${window_s}`).join(', ') }
 }
 
-/** As draft-ietf-httpapi-ratelimit-headers has it: what is left of each policy, and the seconds until it begins anew. */
+/**
+ * As draft-ietf-httpapi-ratelimit-headers has it: what is left of each policy, and the seconds until it begins anew.
+ */
 function leftHeader ({ left }: Verdict): string {
   let text = ''
   for (const { policy: { name }, remaining, reset_s } of left) text += `${text === '' ? '' : ', '}"${name}";r=${remaining};t=${reset_s}`

@@ -4,7 +4,10 @@ import type { Meter } from '../access/request-guard.ts'
 import type { Replies } from './replies.ts'
 import type { Close } from '../engine/server.ts'
 
-/** Hands a request to an endpoint, in the terms of the web, and sends what it answers. @param body copied before this first waits */
+/**
+ * Hands a request to an endpoint, in the terms of the web, and sends what it answers.
+ * @param body copied before this first waits
+ */
 export async function serveEndpoint (endpoint: Endpoint, context: RequestContext, body: Uint8Array | undefined, meter: Meter, replies: Replies, close: Close): Promise<void> {
   const signal = abortSignalOf(context.exchange.signal)
   const response = await endpoint.fetch(requestOf(context, body, signal), { transport: 'http', access: context.admission.access, signal, ...meter })
@@ -14,8 +17,8 @@ export async function serveEndpoint (endpoint: Endpoint, context: RequestContext
 }
 
 /**
- * Requests by the signal they follow, which lives as long as their exchange. A Request follows it weakly: one that is collected, since its
- * endpoint holds its own signal alone, would never abort that.
+ * Requests by the signal they follow, which lives as long as their exchange. A Request follows it weakly: one that is
+ * collected, since its endpoint holds its own signal alone, would never abort that.
  */
 const followers = new WeakMap<AbortSignal, Request>()
 

@@ -37,9 +37,9 @@ export function serializeError (envelope: ErrorEnvelope, version: Version): stri
 }
 
 /**
- * A schema with only what a serializer needs. Left out are formats, bounds and enums: values that come out were checked when
- * they came in, and a serializer that meets them slows down or alters what it does not know. Open objects become "anything", so that all their fields survive, and `X | null` a nullable X, which
- * needs no validation to tell apart.
+ * A schema with only what a serializer needs. Left out are formats, bounds and enums: values that come out were checked
+ * when they came in, and a serializer that meets them slows down or alters what it does not know. Open objects become
+ * "anything", so that all their fields survive, and `X | null` a nullable X, which needs no validation to tell apart.
  */
 function plainSchema (schema: unknown): JsonObject {
   if (!isObject(schema)) return {}

@@ -16,9 +16,14 @@ export interface Framing {
 /** Of a request that was not looked at yet. */
 export const unframed: Framing = { length: 0, refusal: undefined, last: true, upgrade: false }
 
-/** Headers that mean something only once. Two of them read differently by two programs are how requests are smuggled. */
+/**
+ * Headers that mean something only once. Two of them read differently by two programs are how requests are smuggled.
+ */
 const singleNames = ['host', 'origin', 'x-api-key', 'content-type', 'authorization', 'content-length', 'transfer-encoding'] as const
-/** The same at the place of their length, of which each has another: a name is compared with one of them, where a set would hash it. */
+/**
+ * The same at the place of their length, of which each has another: a name is compared with one of them, where a set
+ * would hash it.
+ */
 const single = Array.from<string | undefined>({ length: Math.max(...singleNames.map(name => name.length)) + 1 })
 for (const name of singleNames) {
   if (single[name.length] !== undefined) throw new Error(`"${name}" is as long as "${single[name.length]}"`)

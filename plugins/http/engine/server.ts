@@ -25,7 +25,8 @@ export interface Exchange {
   /**
    * Reads the body. It must be asked for before the handler returns: later its beginning may be lost.
    * @param whole takes it; the bytes are the engine's again once it has. Must not throw
-   * @param failed called instead, at most once: with a BodyCut as soon as it goes past a limit, with ClientGone when the client left
+   * @param failed called instead, at most once: with a BodyCut as soon as it goes past a limit, with ClientGone when
+   * the client left
    */
   body (bodies: Bodies, whole: (bytes: Uint8Array) => void, failed: (error: BodyCut | ClientGone) => void): void
   /**
@@ -36,7 +37,8 @@ export interface Exchange {
   reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close?: Close, own?: HeaderBlock): void
   /**
    * Sends a reply of unknown length as it comes, no faster than the client takes it. The stream is cancelled when the
-   * client goes away, or when a reply was sent already; when the stream fails, the connection ends before the reply does.
+   * client goes away, or when a reply was sent already; when the stream fails, the connection ends before the reply
+   * does.
    * @param preface sent at once, with the head: an engine keeps a head back until something follows it
    */
   stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close?: Close): void
@@ -125,7 +127,10 @@ export async function pump (reader: ReadableStreamDefaultReader<Uint8Array>, sen
   }
 }
 
-/** The largest piece an engine is given at once, in bytes: what a slow client has not taken grows by one at most each time it takes some. */
+/**
+ * The largest piece an engine is given at once, in bytes: what a slow client has not taken grows by one at most each
+ * time it takes some.
+ */
 const pieceBytesMax = 16_384
 
 /** Counts what is owed, for `Server.idle`. */

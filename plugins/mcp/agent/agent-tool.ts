@@ -8,7 +8,10 @@ export interface ClientCall extends Call { readonly client: ClientInput }
 
 /** A call that an agent makes. */
 export interface AgentCall extends ClientCall {
-  /** Takes what a tool says in the terms of MCP. @returns whether it was understood: then the agent's answer has only its text */
+  /**
+   * Takes what a tool says in the terms of MCP.
+   * @returns whether it was understood: then the agent's answer has only its text
+   */
   spoken (terms: Terms): boolean
 }
 

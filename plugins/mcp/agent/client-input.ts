@@ -4,8 +4,8 @@ import { SkilletError, type FROM_CLIENT, type JsonObject, type Tool } from '../.
 export type ClientInput = Readonly<{ answers?: JsonObject | undefined, state?: string | undefined, capabilities?: JsonObject | undefined }>
 
 /**
- * Parameters with what the agent's client fills in. The agent itself can't: what a person is to answer would be answered
- * by the model.
+ * Parameters with what the agent's client fills in. The agent itself can't: what a person is to answer would be
+ * answered by the model.
  * @throws SkilletError INVALID_PARAMETERS when the agent gave one of them
  */
 export function withClientInput (skill_name: string, tool: Pick<Tool, 'name' | 'parameters'>, given: JsonObject, client: ClientInput): JsonObject {

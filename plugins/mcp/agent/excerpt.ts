@@ -27,7 +27,10 @@ export async function checkExcerpt ({ grep, jmespath }: Partial<ExcerptWanted>, 
   if ('invalid' in checked) throw new SkilletError('INVALID_PARAMETERS', checked.invalid)
 }
 
-/** Takes the part of an output that is wanted. Never rejects because of the output: what can't be applied is left out, with a note. */
+/**
+ * Takes the part of an output that is wanted. Never rejects because of the output: what can't be applied is left out,
+ * with a note.
+ */
 export async function excerpt (text: string, { max_output, truncate, grep, jmespath }: ExcerptWanted, selections: Pick<Selections, 'select'>): Promise<Excerpt> {
   const notes: string[] = []
   let chosen = text

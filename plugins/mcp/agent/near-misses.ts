@@ -9,8 +9,8 @@ const separators = [':', '/', '.'] as const
 type Lookup = Pick<SkillCatalog, 'skill' | 'tool'>
 
 /**
- * A call of `execute` as models often write it, put right: both names in one field, parameters as JSON text or null. Exact names
- * come first. What can't be put right stays as it is, and is refused by the check that follows.
+ * A call of `execute` as models often write it, put right: both names in one field, parameters as JSON text or null.
+ * Exact names come first. What can't be put right stays as it is, and is refused by the check that follows.
  * @throws SkilletError INVALID_PARAMETERS when the parameters are a text that is no JSON object
  */
 export function correctCall (catalog: Lookup, given: JsonObject): JsonObject {
@@ -69,7 +69,10 @@ function readText (given: unknown, where: string, details: JsonObject): unknown 
   return value
 }
 
-/** A copy without the fields that are null where the schema takes no null and does not require them: so models leave fields out that they have to name. */
+/**
+ * A copy without the fields that are null where the schema takes no null and does not require them: so models leave
+ * fields out that they have to name.
+ */
 export function withoutNulls ({ properties, required }: { properties?: unknown, required?: unknown }, given: JsonObject): JsonObject {
   if (!Object.values(given).includes(null) || !isObject(properties)) return given
   const needed = Array.isArray(required) ? required : []

@@ -2,7 +2,10 @@ import { Type } from 'typebox'
 import { abortSignalOf, oneLine, parameterLines, queryMax, SearchMode } from '../../../kernel/index.ts'
 import { agentTool } from './agent-tool.ts'
 
-/** How long a search waits for the model, in milliseconds, while that is loaded or embeds tools: an agent seldom asks twice for the same. */
+/**
+ * How long a search waits for the model, in milliseconds, while that is loaded or embeds tools: an agent seldom asks
+ * twice for the same.
+ */
 const patience_ms = 1_000
 
 /** How long all parameters together may be in an answer, in characters. */

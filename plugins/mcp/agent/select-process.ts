@@ -5,8 +5,8 @@ import { RE2JS } from 're2js'
 import { selectedMax, type Answer, type Selecting, type Selection } from './selection.ts'
 
 /**
- * The process that a `Selector` starts: it answers each message, a line of JSON, by one. An expression leaves it no turn of its own, so a thread
- * ends it when it takes too much memory, or its parent is gone.
+ * The process that a `Selector` starts: it answers each message, a line of JSON, by one. An expression leaves it no
+ * turn of its own, so a thread ends it when it takes too much memory, or its parent is gone.
  */
 const bytesMax = Number(process.argv[2]) * 1_048_576
 const watch = `

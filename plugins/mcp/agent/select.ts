@@ -28,8 +28,8 @@ export class Selections {
   }
 
   /**
-   * Applies an expression and a pattern of a caller's to a text, in a process of its own: both can be made to take any time
-   * and memory, so that neither belongs in this one.
+   * Applies an expression and a pattern of a caller's to a text, in a process of its own: both can be made to take any
+   * time and memory, so that neither belongs in this one.
    * @param time_ms how long it may take, in milliseconds
    */
   async select (asked: Selecting, time_ms: number = time_max_ms): Promise<Selection> {

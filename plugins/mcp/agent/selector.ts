@@ -5,10 +5,15 @@ import { selectedMax, type Answer, type Selecting, type Selection } from './sele
 
 /** How much memory a process that selects may have, and how much of it its heap, in mebibytes. */
 const limits = { memoryMiB: 256, heapMiB: 96 }
-/** The longest message that is read, in bytes: a selection in which each character is escaped, and what is around it. */
+/**
+ * The longest message that is read, in bytes: a selection in which each character is escaped, and what is around it.
+ */
 const messageBytesMax = 6 * selectedMax + 4_096
 
-/** One process that selects, one selection after another. What it says is checked whole; it ends at the first message that is not as it should be. */
+/**
+ * One process that selects, one selection after another. What it says is checked whole; it ends at the first message
+ * that is not as it should be.
+ */
 export class Selector {
   /** Resolves when its process has ended. */
   readonly gone: Promise<void>
@@ -25,7 +30,8 @@ export class Selector {
     const child = this.#child = spawn(process.execPath, [`--max-old-space-size=${limits.heapMiB}`, program, String(limits.memoryMiB)], { env: {}, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
     this.gone = new Promise(resolve => {
       child.once('close', (status, signal) => {
-        this.#fail(signal === null ? `its process ended with ${status}` : `it took more than ${limits.memoryMiB} MiB of memory`) // V8 ends by a signal too
+        // V8 ends by a signal too.
+        this.#fail(signal === null ? `its process ended with ${status}` : `it took more than ${limits.memoryMiB} MiB of memory`)
         resolve()
       })
       child.once('error', error => {

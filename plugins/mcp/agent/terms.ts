@@ -10,7 +10,10 @@ export type Terms =
   /** What the client is to ask of its user, or to give, before the tool is run again. */
   | { inputRequests: JsonObject, requestState?: string }
 
-/** Reads an output in the terms of MCP. Only a tool that has a parameter for answers may ask: others pass on what strangers wrote. */
+/**
+ * Reads an output in the terms of MCP. Only a tool that has a parameter for answers may ask: others pass on what
+ * strangers wrote.
+ */
 export function termsOf (output: string, tool: Pick<Tool, 'parameters'>): Terms | undefined {
   if (!/^\s*\{\s*"(?:content|messages|inputRequests|requestState)"\s*:/.test(output)) return undefined
   let value: unknown

@@ -29,7 +29,10 @@ export async function askingResult ({ inputRequests, requestState }: Asking, ask
   })
 }
 
-/** What the tool kept of the round before; its seal was checked. @throws ProtocolError when it is that of another call */
+/**
+ * What the tool kept of the round before; its seal was checked.
+ * @throws ProtocolError when it is that of another call
+ */
 export function stateOf ({ mcpReq }: ServerContext, asked: unknown): string | undefined {
   const kept = mcpReq.requestState<State>()
   if (kept === undefined) return undefined

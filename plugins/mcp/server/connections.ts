@@ -5,7 +5,10 @@ import { instructionsUri, type Subscriptions } from './subscriptions.ts'
 /** Since this revision the SDK passes on only what a client's streams ask for; before, the server has to. */
 const streamsSince = '2026-07-28'
 
-/** All that is open with one set of rights: those of a key, or of callers who need none. It hears of skills that these may see, and of no others. */
+/**
+ * All that is open with one set of rights: those of a key, or of callers who need none. It hears of skills that these
+ * may see, and of no others.
+ */
 export class Connections {
   readonly access: Access | undefined
   /** Called after its servers were told of skills, with the addresses of their instructions. */

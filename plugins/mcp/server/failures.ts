@@ -10,7 +10,10 @@ const textMax = 4_000
 /** Tools of a skill that are named after a wrong name. */
 const namesMax = 100
 
-/** A failed call as a result, so that the model reads it and can correct itself: the envelope, and in its message what would have been right. */
+/**
+ * A failed call as a result, so that the model reads it and can correct itself: the envelope, and in its message what
+ * would have been right.
+ */
 export async function failureOf (thrown: SkilletError, agent: AgentTool | undefined, call: Call, host: Host): Promise<CallToolResult> {
   const envelope: ErrorEnvelope = thrown.envelope()
   const hint = await hintFor(thrown, agent, call, host).catch(() => '') // it went away meanwhile

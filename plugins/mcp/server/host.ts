@@ -90,7 +90,10 @@ export class Host {
     await this.#selections.close()
   }
 
-  /** Tells all connections, each set of rights in a turn of its own: what these may see is looked up in a list of all skills. */
+  /**
+   * Tells all connections, each set of rights in a turn of its own: what these may see is looked up in a list of all
+   * skills.
+   */
   async #tell (changes: Events['skills'], before: Promise<void>): Promise<void> {
     await before
     for (const connections of this.#connections.values()) {

@@ -10,9 +10,9 @@ const keptFormat = 'date-time'
 const anyValue: readonly JsonObject[] = ['string', 'number', 'boolean'].map(type => ({ type }))
 
 /**
- * The schema of a tool's input as models are shown it. What their clients' converters refuse is left out or said in words, since the
- * server checks calls by the whole schema anyway; what need not be given may be null, because strict modes make models
- * name everything. A schema that names its dialect is its author's own, and stays as it is.
+ * The schema of a tool's input as models are shown it. What their clients' converters refuse is left out or said in
+ * words, since the server checks calls by the whole schema anyway; what need not be given may be null, because strict
+ * modes make models name everything. A schema that names its dialect is its author's own, and stays as it is.
  */
 export function modelSchema (schema: JsonObject): JsonObject {
   if ('$schema' in schema) return schema

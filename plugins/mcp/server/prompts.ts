@@ -48,7 +48,9 @@ function described (name: string, { skill_name, tool_name, tool }: DirectTool): 
   return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, arguments: agentParameters(tool).map(({ name, description, required }) => ({ name, description, required })) }
 }
 
-/** Completes names of skills, and ids of executions, as a person types them. What it does not know has no completions. */
+/**
+ * Completes names of skills, and ids of executions, as a person types them. What it does not know has no completions.
+ */
 export function addCompletions ({ server }: McpServer, host: Host): void {
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument: { name, value } } }, ctx) => {
     const call = callOf(ctx)

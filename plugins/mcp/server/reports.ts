@@ -6,8 +6,9 @@ const heartbeat_ms = 15_000
 /** Notifications of a kind that may go out at once, and how often after that, in milliseconds. */
 const burst = { count: 32, then_ms: 100 }
 /**
- * How long after the last progress an answer goes out at the soonest, in milliseconds. Clients up to 1.x of the SDK forget a call's
- * token when they read its answer, and with it the progress that came in the same read: so the two should not come in one.
+ * How long after the last progress an answer goes out at the soonest, in milliseconds. Clients up to 1.x of the SDK
+ * forget a call's token when they read its answer, and with it the progress that came in the same read: so the two
+ * should not come in one.
  */
 const gap_ms = 2
 /** Lines a call may log; what comes after is counted. */
@@ -107,7 +108,10 @@ class Report {
     return true
   }
 
-  /** Progress must increase with each notification, whatever the tool says: what does not, moves on by as little as can be. */
+  /**
+   * Progress must increase with each notification, whatever the tool says: what does not, moves on by as little as can
+   * be.
+   */
   #advance (done: number, message: string | undefined): void {
     if (this.#ended || this.#token === undefined) return
     const least = this.#last === Number.NEGATIVE_INFINITY ? 0 : this.#last + Math.max(1e-6, Math.abs(this.#last) * 1e-9)

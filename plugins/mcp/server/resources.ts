@@ -17,7 +17,8 @@ export function addResources (server: McpServer, host: Host, access: Access | un
     (found, { id, offset, length }, ctx) => readOutput(found, id, offset, length, ctx, host))
   for (const [address, target] of Object.entries(host.resources)) {
     const [skill = '', tool = ''] = target.split(':')
-    if (access?.allows?.(skill, tool) !== false) addTool(server, address, target, host) // others are not there, for who may not use them
+    // Others are not there, for who may not use them.
+    if (access?.allows?.(skill, tool) !== false) addTool(server, address, target, host)
   }
 }
 

@@ -64,7 +64,10 @@ export class GatewaySkills implements SkillSource {
     return skills.slice(0, listedMax).map(({ name, description }) => ({ uri: instructionsUri(name), name, description, mimeType: 'text/markdown' }))
   }
 
-  /** The entry of a skill. The instructions are read for each caller, which asks for its rights; the other files are the same for all who may see them. */
+  /**
+   * The entry of a skill. The instructions are read for each caller, which asks for its rights; the other files are the
+   * same for all who may see them.
+   */
   async #entry (name: string, call: Call): Promise<Skill> {
     const { content } = await this.#gateway.invoke(readSkillFile, { name }, call)
     const seen = `${name} ${hash('sha256', content, 'base64url')}`

@@ -33,7 +33,10 @@ export class Subscriptions {
   }
 }
 
-/** A request for a stream of changes without the addresses that its caller may not follow, nor more than one may: what is left is told back to it. */
+/**
+ * A request for a stream of changes without the addresses that its caller may not follow, nor more than one may: what
+ * is left is told back to it.
+ */
 export async function withinRights (request: JsonObject, call: Call, gateway: Gateway): Promise<JsonObject> {
   const { params } = request
   const wanted = isObject(params) ? params['notifications'] : undefined
@@ -42,12 +45,16 @@ export async function withinRights (request: JsonObject, call: Call, gateway: Ga
   const followed: unknown[] = []
   for (const uri of new Set(uris)) {
     if (followed.length === followedMax) break
-    if (typeof uri !== 'string' || await refusalOf(uri, call, gateway) === undefined) followed.push(uri) // what is no text is for the SDK to refuse
+    // What is no text is for the SDK to refuse.
+    if (typeof uri !== 'string' || await refusalOf(uri, call, gateway) === undefined) followed.push(uri)
   }
   return { ...request, params: { ...params, notifications: { ...wanted, resourceSubscriptions: followed } } }
 }
 
-/** Why an address may not be followed. A skill that is not there yet may, so that the answer tells nothing of it; other addresses never change. */
+/**
+ * Why an address may not be followed. A skill that is not there yet may, so that the answer tells nothing of it; other
+ * addresses never change.
+ */
 async function refusalOf (uri: string, call: Call, gateway: Gateway): Promise<string | undefined> {
   const name = /^skill:\/\/([^/]*)/.exec(uri)?.[1]
   if (name === undefined) return undefined

@@ -27,7 +27,8 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
   })
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, ctx) => {
     const call = callWithClient(ctx, server, [name, input])
-    const { agent, run } = await runnerOf(name, structuredClone(input), call, server, host) // checking it fills in defaults
+    // Checking it fills in defaults.
+    const { agent, run } = await runnerOf(name, structuredClone(input), call, server, host)
     running(1)
     const report = host.reports.begin(ctx, name)
     let terms: Terms | undefined
@@ -52,7 +53,10 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
   })
 }
 
-/** What runs a call of a tool, and the tool where it is one of agents. @throws ProtocolError when there is no such tool */
+/**
+ * What runs a call of a tool, and the tool where it is one of agents.
+ * @throws ProtocolError when there is no such tool
+ */
 async function runnerOf (
   name: string, input: JsonObject, call: ClientCall, server: McpServer['server'], host: Host
 ): Promise<{ agent: AgentTool | undefined, run: (call: AgentCall) => Promise<CallToolResult> }> {
@@ -113,8 +117,10 @@ function linkTo (execution_id: string): CallToolResult['content'][number] {
 function describedDirect (name: string, { skill_name, tool_name, tool }: DirectTool): Tool {
   const properties = isObject(tool.input_schema['properties']) ? tool.input_schema['properties'] : {}
   const own = Object.fromEntries(agentParameters(tool).map(({ name, mcp_header }) =>
-    [name, { ...properties[name] as JsonObject, ...(mcp_header !== undefined && { 'x-mcp-header': mcp_header }) }])) // each has its schema
-  const inputSchema = modelSchema({ ...tool.input_schema, properties: own }) as Tool['inputSchema'] // always of an object
+    // Each has its schema.
+    [name, { ...properties[name] as JsonObject, ...(mcp_header !== undefined && { 'x-mcp-header': mcp_header }) }]))
+  // Always of an object.
+  const inputSchema = modelSchema({ ...tool.input_schema, properties: own }) as Tool['inputSchema']
   return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, inputSchema }
 }
 

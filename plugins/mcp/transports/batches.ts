@@ -11,7 +11,10 @@ const refusedCode = -32_000
 
 type Send = (message: JSONRPCMessage, text: string) => Promise<void> | void
 
-/** The requests of one batch: begun a few at a time, answered one after the other, with turns between for all else that the process does. */
+/**
+ * The requests of one batch: begun a few at a time, answered one after the other, with turns between for all else that
+ * the process does.
+ */
 export class Batch {
   readonly #waiting: { id: RequestId, begin: () => void, send: Send }[] = []
   #running = 0
@@ -27,7 +30,9 @@ export class Batch {
     this.#next()
   }
 
-  /** Sends the answer to a request that was begun, or what stands in its place: resolves when it was sent, in its turn. */
+  /**
+   * Sends the answer to a request that was begun, or what stands in its place: resolves when it was sent, in its turn.
+   */
   async answer (message: JSONRPCMessage, send: Send): Promise<void> {
     try {
       await this.#inTurn(message, send)

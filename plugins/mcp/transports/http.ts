@@ -12,7 +12,10 @@ import { withinRights } from '../server/subscriptions.ts'
 import { declareHeaders } from '../server/tools.ts'
 import { boundUnread } from './unread.ts'
 
-/** Routes requests by revision: 2026-07-28 has a server a request, those of 2025 have sessions, 2024-11-05 has a stream of events beside its posts. */
+/**
+ * Routes requests by revision: 2026-07-28 has a server a request, those of 2025 have sessions, 2024-11-05 has a stream
+ * of events beside its posts.
+ */
 export class McpOverHttp {
   readonly #host: Host
   readonly #log: Logger

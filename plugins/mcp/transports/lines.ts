@@ -8,8 +8,8 @@ const lineBytesMax = 4_194_304
 /** Messages in a batch. */
 const batchMax = 100
 /**
- * In bytes that the client has not taken: from where on reports of running tools are dropped, nothing more is read, and the
- * client is taken for gone. One message may come on top.
+ * In bytes that the client has not taken: from where on reports of running tools are dropped, nothing more is read, and
+ * the client is taken for gone. One message may come on top.
  */
 const unread = { reportsMax: 1_048_576, readingMax: 8_388_608, bytesMax: 67_108_864 }
 

@@ -6,11 +6,12 @@ import { fileURLToPath } from 'node:url'
 import type { Duplex } from 'node:stream'
 
 /**
- * Standard input and output are the protocol's alone, and whatever a tool prints must not get there, by whatever way. Threads share
- * the descriptors of their process, and Node can't move one. So the process that the client starts only starts another, which
- * speaks over a socket behind the descriptors that programs count on: Node marks those up to 15 as its own when it starts, so that
- * no command inherits them, and a socket can't be opened a second time by way of /proc. What the client gave is held by the relay
- * (relay.c), whose descriptors nobody can open who is not root; where that could not be compiled, by the process that the client started.
+ * Standard input and output are the protocol's alone, and whatever a tool prints must not get there, by whatever way.
+ * Threads share the descriptors of their process, and Node can't move one. So the process that the client starts only
+ * starts another, which speaks over a socket behind the descriptors that programs count on: Node marks those up to 15
+ * as its own when it starts, so that no command inherits them, and a socket can't be opened a second time by way of
+ * /proc. What the client gave is held by the relay (relay.c), whose descriptors nobody can open who is not root; where
+ * that could not be compiled, by the process that the client started.
  */
 const protocolFd = 15
 /** Ends when the parent does, should it be killed. */
@@ -54,7 +55,10 @@ export async function respawn (): Promise<number> {
   return status
 }
 
-/** Starts the relay and lets go of what the client gave, which is its own from then on. @returns it, with the end of its socket; undefined where it can't be had */
+/**
+ * Starts the relay and lets go of what the client gave, which is its own from then on.
+ * @returns it, with the end of its socket; undefined where it can't be had
+ */
 function startRelay (): { process: ChildProcess, socket: Socket } | undefined {
   const file = fileURLToPath(new URL(`./relay-${process.platform}-${process.arch}`, import.meta.url))
   try {

@@ -116,8 +116,8 @@ export class Sessions {
   }
 
   /**
-   * A caller who has as many as one may have loses the one that was idle longest; where there are too many in all, so does the one who
-   * has the most. Nobody who has few loses one to somebody who has many.
+   * A caller who has as many as one may have loses the one that was idle longest; where there are too many in all, so
+   * does the one who has the most. Nobody who has few loses one to somebody who has many.
    * @throws SkilletError OVERLOADED where none is idle
    */
   #makeRoom (caller: string): void {

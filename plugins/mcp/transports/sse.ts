@@ -11,7 +11,9 @@ const keepAlive_ms = 15_000
 
 const encoder = new TextEncoder()
 
-/** The transport of revision 2024-11-05: a client reads one stream, and posts its messages to where that stream says. */
+/**
+ * The transport of revision 2024-11-05: a client reads one stream, and posts its messages to where that stream says.
+ */
 export class SseSessions {
   readonly #host: Host
   readonly #streams = new Map<string, { stream: EventStream, key: string | undefined }>()

@@ -1,9 +1,11 @@
-/** What a client may leave unread of a stream before its connection is closed, in bytes; one message may come on top. */
+/**
+ * What a client may leave unread of a stream before its connection is closed, in bytes; one message may come on top.
+ */
 export const unreadBytesMax = 16 * 1_048_576
 
 /**
- * Lets a stream of events fail as soon as its client leaves too much unread: the server then closes the connection. Whoever writes to the
- * stream knows nothing of its reader. Other replies are left as they are.
+ * Lets a stream of events fail as soon as its client leaves too much unread: the server then closes the connection.
+ * Whoever writes to the stream knows nothing of its reader. Other replies are left as they are.
  * @param ended called once, when nothing more is read from the stream
  */
 export function boundUnread (response: Response, ended: () => void = () => {}): Response {

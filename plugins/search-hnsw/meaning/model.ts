@@ -55,7 +55,8 @@ export class Model {
   }
 
   /**
-   * Embeds a query, and its sentences from the same pass: each is the mean of its own tokens, which have seen the whole.
+   * Embeds a query, and its sentences from the same pass: each is the mean of its own tokens, which have seen the
+   * whole.
    * @returns undefined when it knows less than half of the query's tokens: what it says of others is noise
    */
   async embedQuery (text: string): Promise<Embedding | undefined> {
@@ -95,8 +96,10 @@ function loadLibrary (): Promise<Transformers> {
 }
 
 /**
- * Loads a model into native code where that can be loaded, else into WebAssembly, which is slower and gives the same vectors.
- * @throws Error when a file of the model is missing or damaged, or its name is one that only the native library looks up
+ * Loads a model into native code where that can be loaded, else into WebAssembly, which is slower and gives the same
+ * vectors.
+ * @throws Error when a file of the model is missing or damaged, or its name is one that only the native library looks
+ * up
  */
 async function loadRuntime (data: ThreadData, library: () => Promise<Transformers>): Promise<Runtime> {
   let transformers: Transformers

@@ -10,7 +10,10 @@ export interface ThreadData {
   threads: number
 }
 
-/** A query, whose embedding begins at once; what else it is to be compared with follows in an `also`, without which it is not answered. */
+/**
+ * A query, whose embedding begins at once; what else it is to be compared with follows in an `also`, without which it
+ * is not answered.
+ */
 export interface QueryMessage {
   type: 'query'
   id: number
@@ -31,12 +34,18 @@ export type ToThread =
   | { type: 'also', id: number, tools: Uint32Array }
   /** A query's answer is no longer wanted. */
   | { type: 'forget', id: number }
-  /** It is to end, as soon as what it does is done: a thread that is ended within native code can take the process with it. */
+  /**
+   * It is to end, as soon as what it does is done: a thread that is ended within native code can take the process with
+   * it.
+   */
   | { type: 'end' }
   /** Values of the cache, in the order of the keys asked for. */
   | { type: 'cached', id: number, values: readonly (Uint8Array | undefined)[] }
 
-/** How near tools are to a query, by number; `mean` and `deviation` of all tools. Empty when the query means nothing to the model. */
+/**
+ * How near tools are to a query, by number; `mean` and `deviation` of all tools. Empty when the query means nothing to
+ * the model.
+ */
 export interface Found {
   tools: Uint32Array
   cosines: Float32Array
@@ -46,8 +55,8 @@ export interface Found {
 
 export type FromThread =
   /**
-   * The model is loaded, into what is named `runtime`. `slower` tells why that is not the fastest one, `exact` why each query is compared
-   * with every tool, where the index for many can't be used.
+   * The model is loaded, into what is named `runtime`. `slower` tells why that is not the fastest one, `exact` why each
+   * query is compared with every tool, where the index for many can't be used.
    */
   | { type: 'ready', model: string, dimensions: number, runtime: string, slower?: string, exact?: string }
   /** The model can't be loaded; the thread ends. */

@@ -23,9 +23,9 @@ const sample_row = 1 + sentencesMax
 const rowsBefore = sample_row + sampleMax
 
 /**
- * The vectors of the texts that are embedded, each once, and which tool has which. Tools are numbered by the main thread
- * and change at once; vectors come one by one. With many, an HNSW graph finds the nearest in a millisecond or two; until
- * it holds all, and where only some tools are asked for, each is compared.
+ * The vectors of the texts that are embedded, each once, and which tool has which. Tools are numbered by the main
+ * thread and change at once; vectors come one by one. With many, an HNSW graph finds the nearest in a millisecond or
+ * two; until it holds all, and where only some tools are asked for, each is compared.
  */
 export class Vectors {
   readonly #dimensions: number
@@ -117,7 +117,8 @@ export class Vectors {
 
   /**
    * The tools nearest to a query, and how near some others are.
-   * @param whole the query's vector; @param parts those of its sentences: a tool counts by the mean of the whole and its best part
+   * @param whole the query's vector; @param parts those of its sentences: a tool counts by the mean of the whole and
+   * its best part
    */
   find (whole: Float32Array, parts: readonly Float32Array[], nearest: number, also: Uint32Array, among?: Uint32Array): Found {
     for (const [i, vector] of [whole, ...parts].entries()) this.#matrix.set(query_row + i, vector)

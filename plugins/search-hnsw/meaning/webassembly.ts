@@ -1,6 +1,6 @@
 /**
- * The only file that knows onnxruntime-web, which the build puts beside this one: WebAssembly needs no binary of the platform, no
- * compiler and no download.
+ * The only file that knows onnxruntime-web, which the build puts beside this one: WebAssembly needs no binary of the
+ * platform, no compiler and no download.
  */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -34,7 +34,8 @@ export async function loadWebAssembly (folder: string, reason: string): Promise<
   const weights = await readFile(existsSync(quantized) ? quantized : join(folder, 'onnx/model.onnx'))
   const ort = await import(new URL('ort.mjs', library).href) as Library // declared above: it is made by the build
   ort.env.logLevel = 'error'
-  // More threads are workers of their own: where other work has the cores, a text took up to four times as long with two.
+  // More threads are workers of their own: where other work has the cores, a text took up to four times as long with
+  // two.
   ort.env.wasm.numThreads = 1
   ort.env.wasm.wasmPaths = { mjs: new URL('ort-wasm-simd-threaded.mjs', library).href, wasm: new URL('ort-wasm-simd-threaded.wasm', library).href }
   const session = await ort.InferenceSession.create(weights, { executionProviders: ['wasm'] })

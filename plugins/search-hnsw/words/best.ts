@@ -1,4 +1,7 @@
-/** The numbers with the highest scores, of many that are offered in turn; of equals the lowest. A heap, the worst on top: most are refused by one comparison. */
+/**
+ * The numbers with the highest scores, of many that are offered in turn; of equals the lowest. A heap, the worst on
+ * top: most are refused by one comparison.
+ */
 export class Best {
   readonly #max: number
   readonly #numbers: number[] = []

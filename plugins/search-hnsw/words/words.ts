@@ -1,8 +1,8 @@
 import { stemmer } from 'stemmer'
 
 /**
- * Words of texts and identifiers, as they are indexed and looked for: lower case, without diacritics, identifiers split,
- * endings of grammar cut off.
+ * Words of texts and identifiers, as they are indexed and looked for: lower case, without diacritics, identifiers
+ * split, endings of grammar cut off.
  */
 
 /** A word as it stood, with its parts where it is an identifier: `getWeather` → `getweather`, [`get`, `weather`]. */
@@ -41,12 +41,17 @@ function pairs (text: string): string[] {
   return characters.length < 2 ? characters : characters.slice(1).map((character, i) => `${characters[i]}${character}`)
 }
 
-/** The stem of an English word; others as they are. What is left need not be a word: it only has to be the same for both sides. */
+/**
+ * The stem of an English word; others as they are. What is left need not be a word: it only has to be the same for both
+ * sides.
+ */
 export function stem (word: string): string {
   return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word
 }
 
-/** Whether two words differ by one mistake of typing: another character, one more, one less, or two neighbours swapped. */
+/**
+ * Whether two words differ by one mistake of typing: another character, one more, one less, or two neighbours swapped.
+ */
 export function isNear (a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false
   let start = 0

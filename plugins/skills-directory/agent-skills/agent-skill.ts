@@ -17,8 +17,8 @@ const compatibilityMax = 500
 const known = new Set(['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools'])
 
 /**
- * A folder in the format of Agent Skills: a SKILL.md that tells an agent what to do, files it refers to, and scripts. Made for
- * other programs, it is read leniently: what is odd is warned of, and only what leaves no skill is a fault.
+ * A folder in the format of Agent Skills: a SKILL.md that tells an agent what to do, files it refers to, and scripts.
+ * Made for other programs, it is read leniently: what is odd is warned of, and only what leaves no skill is a fault.
  * @param manifest a `skill.toml` that says `runtime = "agent"`, for permissions and version
  * @throws SkillFault
  */

@@ -10,7 +10,10 @@ import { stampOf } from '../listing/revision.ts'
 const mark_ms = 24 * 60 * 60 * 1000
 /** An entry that was not used for so long is dropped, as builds of modules are. */
 const unusedMax_ms = 14 * mark_ms
-/** Into how many files descriptions are divided: few enough that a thousand skills are read and written fast, enough that one of them is. */
+/**
+ * Into how many files descriptions are divided: few enough that a thousand skills are read and written fast, enough
+ * that one of them is.
+ */
 const drawers = 64
 
 /** A description as it is kept. */
@@ -27,9 +30,9 @@ interface Drawer { entries: Map<string, Entry>, changed: Set<string> }
 
 /**
  * Descriptions of skills, kept from one start to the next: describing one runs its code in a thread, and starting that
- * thread takes longer than all else that listing skills does. A description is used again only for the same revision of the
- * folder, by the same build of this program on the same Node.js. Skills at fault are not kept. Where several processes write at
- * once, one may undo what another kept: then that is described once more.
+ * thread takes longer than all else that listing skills does. A description is used again only for the same revision of
+ * the folder, by the same build of this program on the same Node.js. Skills at fault are not kept. Where several
+ * processes write at once, one may undo what another kept: then that is described once more.
  */
 export class DescriptionCache {
   readonly #directory: string

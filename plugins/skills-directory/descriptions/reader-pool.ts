@@ -19,8 +19,8 @@ interface Lane {
 }
 
 /**
- * Reads folders in threads. As long as all goes well there is one, which takes them in turn; where a module takes long, another goes on
- * with the others beside it.
+ * Reads folders in threads. As long as all goes well there is one, which takes them in turn; where a module takes long,
+ * another goes on with the others beside it.
  */
 export class Reading {
   readonly #options: DescriberOptions
@@ -79,7 +79,9 @@ export class Reading {
     })
   }
 
-  /** Nothing more is expected soon: ends the thread that is kept, and what else there is when it has done what it does. */
+  /**
+   * Nothing more is expected soon: ends the thread that is kept, and what else there is when it has done what it does.
+   */
   async rest (): Promise<void> {
     this.#resting = true
     clearTimeout(this.#idle)
@@ -172,7 +174,9 @@ async function describeAll (folders: readonly Folder[], describer: Describer, wa
   }
 }
 
-/** What an earlier skill changed in the thread may be what is wrong with those that are at fault: a fresh thread tells. */
+/**
+ * What an earlier skill changed in the thread may be what is wrong with those that are at fault: a fresh thread tells.
+ */
 async function withoutSuspects (folders: readonly Folder[], found: readonly (Described | Fault)[], describer: Describer, watch: Watch): Promise<(Described | Fault)[]> {
   const faulty = folders.filter((_, i) => {
     const one = found[i]

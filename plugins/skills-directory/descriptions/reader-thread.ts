@@ -28,7 +28,10 @@ export class DescriberFault extends Error {
   }
 }
 
-/** What takes longer holds up nothing else: so many times what the thread took to start, which tells how busy the machine is, between these. */
+/**
+ * What takes longer holds up nothing else: so many times what the thread took to start, which tells how busy the
+ * machine is, between these.
+ */
 const slow = { starts: 8, least_ms: 1_000, most_ms: 4_000 } as const
 /** What is passed on of an error, and of what a module printed, in characters; and how often of the latter. */
 const errorMax = 2_000
@@ -37,8 +40,8 @@ const printedMax = 20
 const start_ms = 60_000
 
 /**
- * Describes skills in a thread of its own, which is started when something is asked and replaced when it fails. One request
- * at a time.
+ * Describes skills in a thread of its own, which is started when something is asked and replaced when it fails. One
+ * request at a time.
  */
 export class Describer {
   readonly #options: DescriberOptions
@@ -102,7 +105,10 @@ export class Describer {
 /** What is being waited for: that it has started, or its reply to a request. */
 interface Waiting { request: Request | undefined, resolve (reply: Reply): void, reject (error: Error): void }
 
-/** One worker thread. Modules run in it: what it says is read before it is believed, and the first thing that makes no sense ends it. */
+/**
+ * One worker thread. Modules run in it: what it says is read before it is believed, and the first thing that makes no
+ * sense ends it.
+ */
 class Thread {
   readonly #worker: Worker
   readonly #port: MessagePort

@@ -32,8 +32,8 @@ const look_ms = 100
 const lateMax = 10_000
 
 /**
- * Describes folders: what was described before and has not changed since is known from the cache; everything else is read, and
- * its code run, in worker threads.
+ * Describes folders: what was described before and has not changed since is known from the cache; everything else is
+ * read, and its code run, in worker threads.
  */
 export class Describing {
   readonly #options: DescribingOptions
@@ -103,7 +103,10 @@ export class Describing {
     return path => found.some(trusted => trusted !== undefined && (path === trusted || path.startsWith(trusted + sep)))
   }
 
-  /** Waits until folders are read, but no longer than so long, nor where all that is left is stuck or nobody waits any more. */
+  /**
+   * Waits until folders are read, but no longer than so long, nor where all that is left is stuck or nobody waits any
+   * more.
+   */
   async #wait (done: Promise<unknown>, wait_ms: number, signal: AbortSignal): Promise<void> {
     const until_ms = performance.now() + wait_ms
     const goesOn = (): boolean => !signal.aborted && !this.#closed && this.#reading.stuck_ms < wait_ms / 3
@@ -135,7 +138,10 @@ export class Describing {
     for (const folder of chunk) await this.#tellLate(folder, found.get(folder))
   }
 
-  /** Takes what was read of a folder, or is being read, since it was last asked for. @returns whether there is such a thing */
+  /**
+   * Takes what was read of a folder, or is being read, since it was last asked for.
+   * @returns whether there is such a thing
+   */
   #takeLate (folder: Folder, found: Map<Folder, Described | Fault>): boolean {
     const late = this.#late.get(folder.path)
     if (late === undefined || late.revision !== folder.revision) return false
@@ -166,7 +172,10 @@ export class Describing {
   }
 }
 
-/** Folders that only have to be read are asked for together, which overlaps reading them with keeping what was read; those whose code runs, alone. */
+/**
+ * Folders that only have to be read are asked for together, which overlaps reading them with keeping what was read;
+ * those whose code runs, alone.
+ */
 function chunksOf (folders: readonly Folder[]): Folder[][] {
   const chunks: Folder[][] = []
   for (const one of folders) {

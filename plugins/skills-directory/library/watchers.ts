@@ -21,14 +21,18 @@ export interface WatchersOptions {
 /** A place with what is known of it. */
 export interface Shelf { place: Place, listing: Listing, outside: (name: string) => readonly string[] }
 
-/** What is to be watched. A folder that was replaced by another has another key: what watched the old one sees nothing of the new. */
+/**
+ * What is to be watched. A folder that was replaced by another has another key: what watched the old one sees nothing
+ * of the new.
+ */
 interface Wanted { key: string, paths: string[], place: Place, root: string, name: string | undefined, ignored: (path: string, isFile: boolean) => boolean }
 
 const common = { ignoreInitial: true, followSymlinks: false, ignorePermissionErrors: true, atomic: false } satisfies ChokidarOptions
 
 /**
- * Watchers of the file system for what counts of the skills: one for each place, as deep as what tells that a folder is a skill,
- * and one for each folder of which more counts, or that lies elsewhere. Links are never followed, so that nothing is endless.
+ * Watchers of the file system for what counts of the skills: one for each place, as deep as what tells that a folder is
+ * a skill, and one for each folder of which more counts, or that lies elsewhere. Links are never followed, so that
+ * nothing is endless.
  */
 export class Watchers {
   readonly #options: WatchersOptions

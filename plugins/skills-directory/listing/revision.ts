@@ -10,9 +10,9 @@ export const depthMax = 8
 const files = new Set(['skill.toml', 'requirements.txt'])
 
 /**
- * A text that differs whenever the skill may: by name, size, inode and times of files, so that nothing is read. With a module,
- * all files of the folder count, since it may read any of them when it is imported; those under `node_modules` and hidden
- * ones do not, nor what it imports from outside its folder.
+ * A text that differs whenever the skill may: by name, size, inode and times of files, so that nothing is read. With a
+ * module, all files of the folder count, since it may read any of them when it is imported; those under `node_modules`
+ * and hidden ones do not, nor what it imports from outside its folder.
  * @param present the names in the folder
  */
 export async function revisionOf (folder: string, module: boolean, present: ReadonlySet<string>): Promise<string> {

@@ -16,7 +16,10 @@ export const placeDefines: Record<string, string> = {
   __filename: '__skillet_file', __dirname: '__skillet_folder'
 }
 
-/** Gives each file the values that the names above stand for. They are put before its first character, so that lines stay. */
+/**
+ * Gives each file the values that the names above stand for. They are put before its first character, so that lines
+ * stay.
+ */
 export const filesKnowTheirPlace: Plugin = {
   name: 'files-know-their-place',
   setup (build) {
@@ -74,8 +77,8 @@ function packagePlaces (path: string, folder: string): string[] {
 const passed = Symbol('resolved by esbuild itself')
 
 /**
- * Leaves packages where they are, by their absolute path: they may hold what can't be bundled, and skills share them. What is
- * asked for only when it is needed, and is not there, is left to fail then.
+ * Leaves packages where they are, by their absolute path: they may hold what can't be bundled, and skills share them.
+ * What is asked for only when it is needed, and is not there, is left to fail then.
  */
 export function packagesStay (skill_module: string): Plugin {
   return {

@@ -17,10 +17,12 @@ const recipe = `2 ${esbuildVersion}`
 interface Receipt { recipe: string, revision: string, module: string, inputs: Record<string, string> }
 
 /**
- * Bundles a skill's module, with what it imports but for packages, into one file in the cache, or finds it there. The file is
- * named by its content and never changes: runs of a version have that version to the end, whatever becomes of the folder.
+ * Bundles a skill's module, with what it imports but for packages, into one file in the cache, or finds it there. The
+ * file is named by its content and never changes: runs of a version have that version to the end, whatever becomes of
+ * the folder.
  * @param revision of the folder the module lies in
- * @param inputs takes the absolute paths of the files it is built from; where it can't be built, also of those that were looked for
+ * @param inputs takes the absolute paths of the files it is built from; where it can't be built, also of those that
+ * were looked for
  * @returns absolute path of a module named by its content
  * @throws SkillFault with file, line and column
  */

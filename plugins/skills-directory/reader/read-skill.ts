@@ -29,7 +29,10 @@ export async function describeSkill (folder: Folder, data: DescriberData): Promi
 
 interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[] }
 
-/** Whether code of the skill has begun to run, and the files that its module was built from, or that a build in vain looked for. */
+/**
+ * Whether code of the skill has begun to run, and the files that its module was built from, or that a build in vain
+ * looked for.
+ */
 interface Importing { begun: boolean, inputs: Set<string> }
 
 async function read (given: Folder, data: DescriberData, importing: Importing): Promise<Read> {
@@ -124,7 +127,10 @@ function described (
   return { description: text, ...(version !== undefined && { version }) }
 }
 
-/** Tools and permissions. A broken tool stays away, unless all are. @throws Error then, with what is wrong with the first */
+/**
+ * Tools and permissions. A broken tool stays away, unless all are.
+ * @throws Error then, with what is wrong with the first
+ */
 function withTools (path: string, skill: string, sources: readonly (ToolSource | BrokenTool)[], permissions: ManifestFrame['permissions']): { defined: Pick<SkillDefinition, 'tools' | 'permissions'>, broken: QuarantinedSkill[] } {
   const { tools, broken } = defineEach(sources)
   const [first, ...more] = broken

@@ -36,7 +36,8 @@ export async function readScript (path: string, revision: string, data: Describe
   const { frame, tools } = describe(path, exported)
   const wrong = checks().frame(frame)?.replace(/^module(?=[/ ])/, () => name)
   if (wrong !== undefined) throw new SkillFault(path, wrong)
-  return { module, file: frame as ScriptFrame, tools: tools.map(tool => 'error' in tool ? tool : toolSource(tool, name)) } // the check above is what makes it one
+  // The check above is what makes it one.
+  return { module, file: frame as ScriptFrame, tools: tools.map(tool => 'error' in tool ? tool : toolSource(tool, name)) }
 }
 
 /** Builds the module of a folder, so that it is there when the skill is described. @throws SkillFault */

@@ -3,7 +3,10 @@ import type { LoadHook, ResolveHook } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
 
-/** Hooks with which Node.js loads TypeScript as it stands, in its own place, so that `process.argv` and `import.meta` tell what they should. */
+/**
+ * Hooks with which Node.js loads TypeScript as it stands, in its own place, so that `process.argv` and `import.meta`
+ * tell what they should.
+ */
 export const resolve: ResolveHook = async (specifier, context, next) => {
   try {
     return await next(specifier, context)

@@ -5,8 +5,8 @@ import type { DescriberData, Reply, Request, ThreadData } from '../shared/protoc
 import { buildScript } from './script.ts'
 
 /**
- * The thread that describes skills. One request at a time, one reply to each; it ends by being ended. Modules run in it, so its port is taken
- * out of their reach before the first does, and nobody but this file can send by it.
+ * The thread that describes skills. One request at a time, one reply to each; it ends by being ended. Modules run in
+ * it, so its port is taken out of their reach before the first does, and nobody but this file can send by it.
  */
 const { port, ...data }: ThreadData = workerData // only describer.ts starts it
 for (const key of Object.keys(workerData)) Reflect.deleteProperty(workerData, key)

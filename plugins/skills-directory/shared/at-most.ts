@@ -1,4 +1,8 @@
-/** Does something for every item, so many at once: what a file system answers in parallel, without a thousand open files. @returns the results, in the order of the items */
+/**
+ * Does something for every item, so many at once: what a file system answers in parallel, without a thousand open
+ * files.
+ * @returns the results, in the order of the items
+ */
 export async function mapAtMost<T, R> (max: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   const left = items.entries()

@@ -45,7 +45,10 @@ export function isThere (path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** @throws SkillFault when a path is not a regular file of at most `bytesMax` bytes. A FIFO is never opened: that would wait. */
+/**
+ * @throws SkillFault when a path is not a regular file of at most `bytesMax` bytes. A FIFO is never opened: that would
+ * wait.
+ */
 export function refuseUnlessSmall (path: string, bytesMax: number): void {
   let stats
   try {

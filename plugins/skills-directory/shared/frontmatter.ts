@@ -30,7 +30,10 @@ export function parseFrontmatter (yaml: string): JsonObject {
   return values
 }
 
-/** What can be read of frontmatter that is not YAML, most often for a colon in an unquoted text: keys at the beginning of a line, and the text behind each. */
+/**
+ * What can be read of frontmatter that is not YAML, most often for a colon in an unquoted text: keys at the beginning
+ * of a line, and the text behind each.
+ */
 export function guessFrontmatter (yaml: string): JsonObject {
   const values = new Map<string, string[]>()
   let lines: string[] | undefined

@@ -13,7 +13,10 @@ const checks = (): { frame: Check, tool: Check } => compiled ??= {
   frame: compileCheck(ManifestFrame, 'skill.toml', { checked: true }), tool: compileCheck(ManifestTool, 'tool', { checked: true })
 }
 
-/** Reads a `skill.toml` and checks all of it but its tools. @throws SkillFault with file, line and column, or the path within the file */
+/**
+ * Reads a `skill.toml` and checks all of it but its tools.
+ * @throws SkillFault with file, line and column, or the path within the file
+ */
 export function readManifest (path: string): { manifest: ManifestFrame, text: string } {
   const text = readText(path, textBytesMax)
   let values: unknown
@@ -72,7 +75,11 @@ function frontmatterOf (path: string, yaml: string): JsonObject {
   }
 }
 
-/** A skill's permissions in full. @throws Error naming a path that is neither absolute, nor of the home directory, nor a placeholder of one of its parameters */
+/**
+ * A skill's permissions in full.
+ * @throws Error naming a path that is neither absolute, nor of the home directory, nor a placeholder of one of its
+ * parameters
+ */
 export function completePermissions (given: Partial<Permissions> | undefined, parameters: ReadonlySet<string>): Permissions {
   const write = given?.write ?? []
   for (const path of write) {

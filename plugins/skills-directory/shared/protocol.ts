@@ -16,7 +16,10 @@ export interface ThreadData extends DescriberData { port: MessagePort }
 
 export type Request =
   | { type: 'describe', folders: Folder[] }
-  /** Builds modules, as far as they can be built, without running them: many at once take a fraction of one after another. */
+  /**
+   * Builds modules, as far as they can be built, without running them: many at once take a fraction of one after
+   * another.
+   */
   | { type: 'build', folders: Folder[] }
   | { type: 'prune' }
 
@@ -41,13 +44,19 @@ export interface Folder {
   revision: string
 }
 
-/** One clear line, and the file or folder it is about. `outside`: files elsewhere that may mend it, be they there or not. */
+/**
+ * One clear line, and the file or folder it is about. `outside`: files elsewhere that may mend it, be they there or
+ * not.
+ */
 export interface Fault { name: string, path: string, error: string, outside?: string[] }
 
 /** A skill as its folder tells it; `trusted` is the main thread's to say, which ran nothing of it. */
 export type DescribedSkill = Omit<SkillDefinition, 'trusted'>
 
-/** A skill, its tools that can't be served, what is odd about it, and the files it was built from that its folder's revision does not cover. */
+/**
+ * A skill, its tools that can't be served, what is odd about it, and the files it was built from that its folder's
+ * revision does not cover.
+ */
 export interface Described { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[], outside: string[] }
 
 /** What a folder holds. */

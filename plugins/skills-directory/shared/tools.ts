@@ -39,7 +39,10 @@ export function defineTools (sources: readonly ToolSource[]): ToolDefinition[] {
   return tools
 }
 
-/** Turns tools into definitions, each by itself: what is wrong with one is told, and the others serve. Of two with the same name neither does. */
+/**
+ * Turns tools into definitions, each by itself: what is wrong with one is told, and the others serve. Of two with the
+ * same name neither does.
+ */
 export function defineEach (sources: readonly (ToolSource | BrokenTool)[]): { tools: ToolDefinition[], broken: BrokenTool[] } {
   const tools: ToolDefinition[] = []
   const broken = new Map<string, BrokenTool>()
@@ -95,7 +98,8 @@ function defineTool ({ name, description, timeout_ms, parameters: given, rules, 
   const template = command && parseCommand(command, parameters)
   const shown = parameters.map(descriptor)
   const input_schema = compileInputSchema(shown, rules)
-  // The parameters were compiled one by one; together they can only differ where one refers to another, or by the rules for all.
+  // The parameters were compiled one by one; together they can only differ where one refers to another, or by the rules
+  // for all.
   if (rules !== undefined || JSON.stringify(input_schema).includes('"$')) checkWhole(input_schema)
   return {
     name,
@@ -147,10 +151,16 @@ function schemaOf (keywords: JsonObject): JsonObject {
   return compileInputSchema([{ ...keywords, name: 'value', type: 'string', description: '', required: false, ...keywords }])
 }
 
-/** Checks of parameters' schemas, or what is wrong with them, by their text: many parameters have the same, and compiling one takes milliseconds. */
+/**
+ * Checks of parameters' schemas, or what is wrong with them, by their text: many parameters have the same, and
+ * compiling one takes milliseconds.
+ */
 const checks = new Map<string, Check | string | undefined>()
 
-/** @returns what is wrong with the schema; undefined where only the whole tool can tell, since a reference may lead out of the parameter */
+/**
+ * @returns what is wrong with the schema; undefined where only the whole tool can tell, since a reference may lead out
+ * of the parameter
+ */
 function checkOf (keywords: JsonObject): Check | string | undefined {
   const text = JSON.stringify(keywords)
   if (text.includes('"__proto__"')) return 'a key "__proto__" is not allowed'
