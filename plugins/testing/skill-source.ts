@@ -113,8 +113,12 @@ async function testWatching (t: TestContext, { change }: SkillSourceHarness, usi
     await until(async () => JSON.stringify(await source.load(never)) !== JSON.stringify(before))
     await stop()
     const stopped = told
+    // A second watcher hears of the change: by then the first would have, too.
+    let heard = 0
+    const again = source.watch?.(() => { heard++ })
+    t.teardown(() => again?.())
     await change()
-    await new Promise(resolve => setTimeout(resolve, 500))
+    await until(() => heard > 0)
     t.equal(told, stopped)
   }), change === undefined ? { skip: 'the harness changes nothing' } : {})
 }
