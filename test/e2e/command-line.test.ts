@@ -88,7 +88,7 @@ t.test('a skill that was just written is there', async t => {
 
 t.test('further plugins are loaded by path, and take the place of ours where there can be one', async t => {
   await writeFile(join(home.folder, 'shout.mjs'), `
-    export default { name: 'shout', slot: 'search', setup: () => ({ async index () {}, async search (query) { return { mode: 'shout', results: [{ skill_name: 'x', tool_name: query.toUpperCase(), description: '', score: 1 }] } } }) }`)
+    export default { name: 'shout', api: 1, slot: 'search', setup: () => ({ async index () {}, async search (query) { return { mode: 'shout', results: [{ skill_name: 'x', tool_name: query.toUpperCase(), description: '', score: 1 }] } } }) }`)
   await writeFile(join(home.folder, 'skillet.toml'), 'plugins = ["./shout.mjs"]\n')
   const server = await startServer(home)
   t.teardown(server.kill)

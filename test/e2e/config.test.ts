@@ -45,7 +45,7 @@ t.test('config shows where each value is from, and no secrets; config check says
 
 t.test('config check looks at options of plugins, and at folders, and names all faults, a line each', async t => {
   const file = join(home.folder, 'faults.toml')
-  writeFileSync(join(home.folder, 'loud.mjs'), 'export default { name: "loud", slot: "skills", setup: () => ({ load: async () => ({ skills: [], quarantined: [] }) }) }')
+  writeFileSync(join(home.folder, 'loud.mjs'), 'export default { name: "loud", api: 1, slot: "skills", setup: () => ({ load: async () => ({ skills: [], quarantined: [] }) }) }')
   mkdirSync(join(home.folder, 'there'))
   writeFileSync(file, [
     'plugins = ["./loud.mjs"]', '[skills]', 'directories = ["./there", "./nowhere"]', 'trusted = ["./loud.mjs"]', '[search]', 'model = "./no-model"',
