@@ -48,8 +48,12 @@ const mark = Symbol.for('skillet.error')
 
 /** The only error that crosses the kernel's border. Its message is for the user; the cause is for the log. */
 export class SkilletError extends Error {
-  /** npm may put a copy of Skillet beside a plugin: what one copy throws, the other knows. */
+  /**
+   * npm may put a copy of Skillet beside a plugin: an error of one copy is known by the other. A class that extends this
+   * one knows its own errors only.
+   */
   static override [Symbol.hasInstance] (value: unknown): value is SkilletError {
+    if (this !== SkilletError) return Function.prototype[Symbol.hasInstance].call(this, value)
     return value instanceof Error && Reflect.get(value, mark) === true
   }
 

@@ -29,3 +29,10 @@ t.test('what another copy of Skillet throws is known, as npm may put one beside 
   t.equal(copy.SkilletError.from(new SkilletError('TIMEOUT', 'too long')).code, 'TIMEOUT')
   for (const stranger of [new Error('x'), { code: 'TIMEOUT' }, undefined, null, 'x']) t.notOk(stranger instanceof SkilletError)
 })
+
+t.test('a class that extends it knows its own errors only', async t => {
+  class Narrow extends SkilletError {}
+  t.ok(new Narrow('TIMEOUT', 'too long') instanceof SkilletError)
+  t.ok(new Narrow('TIMEOUT', 'too long') instanceof Narrow)
+  t.notOk(new SkilletError('TIMEOUT', 'too long') instanceof Narrow)
+})
