@@ -23,12 +23,12 @@ export interface Parameter {
   description: string
   /** Default false. */
   required?: boolean
-  /** Its values are never stored or logged. Default false. */
+  /** Whether the parameter is secret: its values are never stored or logged. Default false. */
   secret?: boolean
   /**
-   * The agent's client fills in the value, never the agent: the user's `answers` to the questions of the tool (an
-   * object), the `state` that the tool returned with its questions (a string), or the client's `capabilities` (an
-   * object). The value is absent when the caller is not such a client.
+   * The agent's client fills in the value, never the agent: the `answers` to the questions of the tool (an object), the
+   * `state` that the tool returned with its questions (a string), or the client's `capabilities` (an object). The value
+   * is absent when the caller is not such a client.
    */
   from_client?: 'answers' | 'state' | 'capabilities'
   /**

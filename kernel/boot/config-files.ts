@@ -15,8 +15,8 @@ export interface ConfigSources {
   flags: Readonly<Record<string, unknown>>
   env: Readonly<Record<string, string | undefined>>
   /**
-   * The file that `--config` names. Default: `skillet.toml` in `cwd`, then `skillet.toml` in `skillet/` under the user's
-   * configuration directory.
+   * The file that `--config` names. Default: `skillet.toml` in `cwd`, then `skillet.toml` in `skillet/` under the
+   * user's configuration directory.
    */
   file?: string
   cwd: string

@@ -29,7 +29,7 @@ export interface KernelOptions {
   config: Config
   /** The plugins in the order of their start: one storage, one search, and any number of all other slots. */
   plugins: readonly AnyPlugin[]
-  /** The secrets that skills can receive when they declare them in `permissions.secrets`. Default: no secrets are set. */
+  /** The secrets for skills that declare them in `permissions.secrets`. Default: no secrets are set. */
   secrets?: Secrets
   log: Logger
   version: Version
@@ -42,7 +42,7 @@ export interface KernelOptions {
    * `config_file` and the `.env` beside `config_file` itself.
    */
   private_paths?: readonly string[]
-  /** The role that this process claims on the data directory, such as `serve`. One process at a time may hold a role. */
+  /** The role that this process claims on the data directory, such as `serve`. Only one process can hold a role. */
   role?: string
   /** Whether the search gets ready at the start, and not at the first search. Default false. */
   prepareSearch?: boolean
@@ -129,7 +129,7 @@ class Boot {
     }
   }
 
-  /** Undoes a start that failed. */
+  /** Stops all parts that a failed start has started. */
   async undo (): Promise<void> {
     await this.#scope.close().catch((failure: unknown) => {
       this.#options.log.error({ error: messageOf(failure) }, 'the start could not be undone')

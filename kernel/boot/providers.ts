@@ -76,7 +76,7 @@ export class Providers {
       this.#keep(slot, service)
       if (slot === 'executor') this.#executorNames.push(name)
     }
-    if (slots.includes('executor')) byRuntime(this.services.executor, this.#executorNames) // throws when two plugins run the same runtime
+    if (slots.includes('executor')) byRuntime(this.services.executor, this.#executorNames) // refuses duplicate runtimes
   }
 
   /** Starts endpoints, then transports, which receive the endpoints. All of them stop when the scope closes. */

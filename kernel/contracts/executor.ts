@@ -66,8 +66,8 @@ export interface Executor {
   /** Starts the work that the next run of a tool would wait for. */
   prepare? (): void
   /**
-   * Health check. Resolves when the processes or threads that run the tools answer, or when they run as many tools as
-   * they may. Rejects when they do not answer. The kernel makes one call at a time.
+   * Health check. Resolves when the workers that run the tools answer, or when they run as many tools as they may.
+   * Rejects when they do not answer. The kernel makes one call at a time.
    */
   probe? (): Promise<void>
 }

@@ -68,7 +68,7 @@ export const ISOLATIONS = ['none', 'thread', 'process', 'sandbox'] as const
 export type Isolation = typeof ISOLATIONS[number]
 
 
-/** ISO 8601, UTC, milliseconds. */
+/** A time as ISO 8601, in UTC, with milliseconds. */
 const Timestamp = (description: string) => Type.String({ format: 'date-time', description })
 const ExecutionId = Type.String({ description: 'Execution identifier (UUIDv7)' })
 
@@ -84,7 +84,7 @@ const summary = {
   duration_ms: Type.Integer({ minimum: 0, description: 'Running time in milliseconds; 0 until it ends' })
 }
 
-/** An execution as a list shows it. */
+/** The fields of an execution in a list. */
 export type ExecutionSummary = Static<typeof ExecutionSummary>
 export const ExecutionSummary = Type.Object(summary, { title: 'ExecutionSummary', description: 'An execution as a list shows it' })
 

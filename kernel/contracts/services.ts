@@ -35,7 +35,7 @@ export interface SkillCatalog {
   check (skill: SkillDefinition, tool: ToolDefinition, parameters: JsonObject): void
 }
 
-/** Runs jobs as executions. */
+/** Runs each job as an execution. */
 export interface Runner {
   /**
    * Runs a job to its end. Aborting the signal cancels the execution. When no execution can be created, the function

@@ -15,9 +15,9 @@ export interface UnfinishedExecution {
 
 /** A query for a list of executions, newest first. Without a filter, every offset costs the same. */
 export interface ExecutionQuery {
-  /** 1 to 500 */
+  /** Maximum number of executions in the page, 1 to 500. */
   limit: number
-  /** Matching records to skip. */
+  /** Number of matching records to skip. */
   offset: number
   /** The list continues after the page that returned this cursor; `offset` counts from there. */
   cursor?: string

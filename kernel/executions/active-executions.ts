@@ -73,7 +73,7 @@ export class ActiveExecutions {
     this.#storage.save({ execution: active.execution, owner: thisProcess() })
   }
 
-  /** Saves an execution after `unsaved_ms`, unless it ends earlier: until then, no client can ask for it. */
+  /** Saves an execution only if it takes longer than `unsaved_ms`: until then, no client can ask for it. */
   #saveLater (active: ActiveExecution): void {
     this.#unsaved.push(active)
     this.#saver ??= setInterval(() => { this.#saveOld() }, unsaved_ms).unref()

@@ -23,7 +23,7 @@ interface Dependencies {
   storage: Storage
   executors: ReadonlyMap<string, Executor>
   secrets: Secrets
-  /** Files and folders that tools which read files for callers must refuse. */
+  /** Files and folders that must be refused by tools which read files for callers. */
   private_paths: readonly string[]
   bus: Bus
   log: Logger

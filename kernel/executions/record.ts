@@ -98,6 +98,6 @@ export function executionNotFound (id: string): SkilletError {
 function withoutSecrets (tool: ToolDefinition, parameters: Execution['parameters'], redactor: Redactor | undefined): Execution['parameters'] {
   if (tool.secrets.length === 0 && redactor === undefined) return parameters
   const entries = Object.entries(parameters).map(([name, value]) => [name, tool.secrets.includes(name) ? secretMark : value])
-  const shown = Object.fromEntries(entries) as Execution['parameters'] // the same names
+  const shown = Object.fromEntries(entries) as Execution['parameters'] // has the same names
   return redactor === undefined ? shown : redactor.data(shown)
 }

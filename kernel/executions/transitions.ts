@@ -16,7 +16,7 @@ export function compileTransitions (machine: AnyStateMachine): TransitionTable {
     const refuse = (what: string): never => { throw new Error(`state "${name}" of machine "${machine.id}" has ${what}; only states and events compile to a table`) }
     if (state.type !== 'atomic' && state.type !== 'final') refuse('nested states')
     if (state.invoke.length > 0) refuse('an invocation')
-    if (state.after.length > 0) refuse('a delayed transition') // before the actions by which it is scheduled
+    if (state.after.length > 0) refuse('a delayed transition') // checked before the entry actions that schedule it
     if (state.entry.length > 0 || state.exit.length > 0) refuse('an entry or exit action')
     if ((state.always ?? []).length > 0) refuse('an eventless transition')
     const row = new Map<string, string>()

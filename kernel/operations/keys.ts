@@ -44,7 +44,7 @@ export function readKeys (path: string): Record<string, KeySettings> {
   return parseKeys(text)
 }
 
-/** The named keys in the text of a configuration file. @throws Error */
+/** Reads the named keys from the text of a configuration file. @throws Error when the text or its keys are invalid */
 export function parseKeys (text: string): Record<string, KeySettings> {
   const { server } = parse(text)
   const keys: unknown = isObject(server) ? server['keys'] ?? {} : {}

@@ -55,7 +55,7 @@ export class Automaton {
   /**
    * Finds the needles in a text.
    * @param from the first index at which a needle can begin
-   * @returns the spans of the needles, and the number of code units at the end of the text that are a prefix of a needle
+   * @returns the spans of the needles, and the length of the prefix of a needle at the end of the text, in code units
    */
   * search (text: string, from: number, beginnings: Beginnings): Steps<{ spans: Spans, pieceAtEnd: number }> {
     const list = new SpanList()

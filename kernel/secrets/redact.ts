@@ -22,8 +22,8 @@ const partLengthMin = 8
 export interface Redactor {
   text (text: string, cut?: Cut): string
   /**
-   * Redacts an output, which ends with a note when it was truncated. An output may be long, so other events of the event
-   * loop run in between.
+   * Redacts an output, which ends with a note when it was truncated. An output may be long, so the event loop can
+   * process other events in between.
    */
   output (text: string, truncated: boolean): Promise<string>
   /**
@@ -89,7 +89,7 @@ function spellings (given: string): string[] {
   return [
     given,
     value,
-    given.replaceAll(/\p{Cc}+/gu, ' ').trim(), // as messages quote it
+    given.replaceAll(/\p{Cc}+/gu, ' ').trim(), // as error messages quote it
     json,
     json.replaceAll('/', '\\/'),
     json.replaceAll(/[^\x20-\x7e]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),

@@ -118,7 +118,7 @@ export class SecretFile implements Secrets {
     if ((mode & 0o022) !== 0) throw new Error(`other users can write to ${directory}; run: chmod go-w ${directory}`)
     let changed = false
     await changeFile(this.path, () => {
-      const values = new Map(this.#read()) // with the checks of the file's mode and owner
+      const values = new Map(this.#read()) // #read checks the mode and the owner of the file
       changed = change(values)
       if (!changed) return undefined
       const text = JSON.stringify(Object.fromEntries([...values].map(([skill, own]) => [skill, Object.fromEntries(own)])), null, 2)

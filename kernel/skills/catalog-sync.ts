@@ -85,7 +85,7 @@ export class CatalogSync {
     await this.#scope.close()
     await Promise.all(this.#feedings.map(({ loading }) => loading))
     await this.#publishing
-    await this.#indexing?.catch(() => {}) // it was logged
+    await this.#indexing?.catch(() => {}) // the error was logged already
   }
 
   #reload (feeding: Feeding): void {
@@ -118,7 +118,7 @@ export class CatalogSync {
     }
   }
 
-  /** Never rejects. */
+  /** Updates the catalog and the search with the loaded results. Never rejects. */
   async #publishChanges (): Promise<void> {
     await new Promise(resolve => { setImmediate(resolve) })
     while (this.#unpublished && !this.#closed.signal.aborted) {

@@ -5,7 +5,7 @@ import type { ParameterDescriptor, Tool } from '../contracts/schemas.ts'
 /** The longest description of a skill or tool in a list, in characters. */
 const lineMax = 160
 
-/** The first line of a text, cut at a word. */
+/** The first line of a text; a line longer than `max` characters is cut between two words. */
 export function oneLine (text: string, max = lineMax): string {
   const line = text.trim().split(/\r?\n/, 1)[0] ?? ''
   if (line.length <= max) return line
