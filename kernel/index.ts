@@ -1,4 +1,4 @@
-/** The kernel's public surface: what plugins, and the program's entry, may import. */
+/** The public exports of the kernel: plugins, and the entry of the program, may import only from this file. */
 
 // lib
 export { abortSignalOf, Canceller, type CancelSignal } from './lib/cancel.ts'

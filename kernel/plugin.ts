@@ -1,9 +1,9 @@
 /**
- * What a plugin of somebody else imports, as `skillet/plugin`: the contracts of all slots, the errors, and the few
- * tools that plugins need. It is the kernel that runs, not a copy of it.
+ * The module that third-party plugins import as `skillet/plugin`: the contracts of all slots, the errors, and a few
+ * helper functions for plugins. It belongs to the running kernel and is not a copy of it.
  */
 
-// The contracts: types alone.
+// The contracts: only types.
 export type * from './contracts/access.ts'
 export type * from './contracts/bus.ts'
 export type * from './contracts/call.ts'

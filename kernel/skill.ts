@@ -1,38 +1,38 @@
 /**
- * What the author of a script skill imports, for its types alone: a plain file with the same default export works
- * without it.
+ * The module that authors of script skills import, only for its types: a plain file with the same default export works
+ * without this import.
  */
 
-/** What a running tool is given beside its parameters. */
+/** The context that a running tool receives beside its parameters. */
 export interface ToolContext {
-  /** Aborts when the execution is cancelled or its server stops. A tool that heeds it ends in peace. */
+  /** Aborts when the execution is cancelled or the server stops. A tool that listens to it can end cleanly. */
   readonly signal: AbortSignal
-  /** The skill's own section of the configuration, `[skills.config.<name>]`. */
+  /** The skill's section of the configuration, `[skills.config.<name>]`. */
   readonly config: Readonly<Record<string, unknown>>
   /** The secrets that the skill declares in `permissions.secrets`, by name. */
   readonly secrets: Readonly<Record<string, string>>
   readonly execution_id: string
-  /** Tells how far the tool is: `done` of `total`, in units of its own. */
+  /** Reports the progress of the tool: `done` of `total`, in units that the tool chooses. */
   progress (done: number, total?: number, message?: string): void
   log (level: 'debug' | 'info' | 'warn' | 'error', text: string): void
 }
 
-/** A parameter of a tool. Any further JSON Schema keyword may stand in it. */
+/** A parameter of a tool. It may hold any further JSON Schema keyword. */
 export interface Parameter {
   type: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object'
   description: string
   /** Default false. */
   required?: boolean
-  /** Its values are never stored or logged. Default false. */
+  /** Whether the parameter is secret: its values are never stored or logged. Default false. */
   secret?: boolean
   /**
-   * An agent's client fills it in, never the agent: `answers` to what the tool asked (an object), the `state` that the
-   * tool gave when it asked (a string), or the client's `capabilities` (an object). Absent where the caller is no such
-   * client.
+   * The agent's client fills in the value, never the agent: the `answers` to the questions of the tool (an object), the
+   * `state` that the tool returned with its questions (a string), or the client's `capabilities` (an object). The value
+   * is absent when the caller is not such a client.
    */
   from_client?: 'answers' | 'state' | 'capabilities'
   /**
-   * Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a
+   * Clients of MCP over HTTP repeat the value in the header `Mcp-Param-…` with this name, for routers in front of a
    * server.
    */
   mcp_header?: string
@@ -49,10 +49,10 @@ type TypeOf<P extends Parameter> =
           : P['type'] extends 'array' ? (P extends { items: { type: 'string' } } ? string[] : unknown[])
             : Record<string, unknown>
 
-/** Whether a parameter is always there: required, or given its default. */
+/** Whether a parameter always has a value: it is required, or it has a default value. */
 type Present<P extends Parameter> = P extends { required: true } ? true : P extends { default: unknown } ? true : false
 
-/** The values a tool is called with, from its parameters: validated, defaults filled in. */
+/** The values of a call, typed by the parameters of the tool: validated, with default values filled in. */
 export type Values<P extends Record<string, Parameter>> =
   { [K in keyof P as Present<P[K]> extends true ? K : never]: TypeOf<P[K]> } &
   { [K in keyof P as Present<P[K]> extends true ? never : K]?: TypeOf<P[K]> }
@@ -65,11 +65,11 @@ export interface ScriptTool<P extends Record<string, Parameter>> {
    * JSON Schema keywords for the parameters together, such as `anyOf`, `if` and `then`, `dependentRequired`, `$defs`.
    */
   rules?: Record<string, unknown>
-  /** Time limit in milliseconds; `execution.timeout_ms` where absent. */
+  /** Time limit in milliseconds. Default: the setting `execution.timeout_ms`. */
   timeout_ms?: number
   /**
-   * Does the work. What it returns (or resolves to) is the output: a string as it is, anything else as JSON. A throw
-   * fails the execution.
+   * Does the work. The value that it returns (or resolves with) is the output: a string as it is, any other value as
+   * JSON. An exception fails the execution.
    */
   run (parameters: Values<P>, context: ToolContext): unknown
 }
@@ -82,7 +82,7 @@ export interface ScriptSkill<T extends Record<string, Record<string, Parameter>>
   tools: { [K in keyof T]: ScriptTool<T[K]> }
 }
 
-/** Gives the types to a script skill's default export; it returns its argument. */
+/** Adds the types to the default export of a script skill. It returns its argument. */
 export function defineSkill<const T extends Record<string, Record<string, Parameter>>> (skill: ScriptSkill<T>): ScriptSkill<T> {
   return skill
 }

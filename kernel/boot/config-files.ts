@@ -6,27 +6,30 @@ import type { JsonObject } from '../contracts/schemas.ts'
 import { messageOf } from '../lib/errors.ts'
 import { isAbsent } from '../lib/file.ts'
 
-/** Where settings come from, the strongest first. */
+/** The sources of settings, in the order of their priority, the highest first. */
 export interface ConfigSources {
-  /** Values by path, such as `server.port`, from the command line. Lists are added to those of variable and file. */
+  /**
+   * Values by path, such as `server.port`, from the command line. The items of a list are added to the list from the
+   * variable or the file.
+   */
   flags: Readonly<Record<string, unknown>>
   env: Readonly<Record<string, string | undefined>>
   /**
-   * The file named by `--config`; where absent, `skillet.toml` in `cwd`, then in `skillet/` under the user's
-   * configuration directory.
+   * The file that `--config` names. Default: `skillet.toml` in `cwd`, then `skillet.toml` in `skillet/` under the
+   * user's configuration directory.
    */
   file?: string
   cwd: string
 }
 
-/** The configuration file that is there, in `cwd` or in the user's configuration directory. */
+/** The existing configuration file, in `cwd` or in the user's configuration directory. */
 export function findFile (env: ConfigSources['env'], cwd: string): string | undefined {
   return [join(cwd, 'skillet.toml'), join(configHome(env), 'skillet.toml')].find(isThere)
 }
 
 /**
- * The configuration file in use; where there is none, the one that would be: in `skillet/` under the user's
- * configuration directory.
+ * The path of the configuration file. When there is no file, the path where a new file would be: in `skillet/` under
+ * the user's configuration directory.
  */
 export function configFile ({ file, env, cwd }: Omit<ConfigSources, 'flags'>): string {
   return file === undefined ? findFile(env, cwd) ?? join(configHome(env), 'skillet.toml') : resolve(cwd, file)
@@ -47,7 +50,7 @@ export function fromHome (path: string): string {
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path
 }
 
-/** XDG: a relative path in these variables is to be ignored. */
+/** The XDG specification says that a relative path in these variables must be ignored. */
 function absolute (path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined
 }
@@ -61,7 +64,7 @@ function isThere (path: string): boolean {
   }
 }
 
-/** The values of a configuration file. @throws Error naming the file, and the line where it is not TOML */
+/** Reads a configuration file. @throws Error with the name of the file, and the line of a TOML error */
 export function readFile (path: string): JsonObject {
   let text
   try {

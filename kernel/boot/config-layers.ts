@@ -7,10 +7,10 @@ import { didYouMean } from '../lib/nearest.ts'
 import { configFile, findFile, fromHome, readFile, type ConfigSources } from './config-files.ts'
 import { settings, type Setting } from './settings.ts'
 
-/** Where a value comes from. */
+/** The source of a value. */
 export type Origin = 'flag' | 'variable' | '.env' | 'file' | 'default'
 
-/** What each source gives, the weakest first. */
+/** The values of each source, in the order of their priority, the lowest first. */
 export function layersOf (sources: ConfigSources): { path: string | undefined, env_file: string, layers: { from: Origin, given: JsonObject }[] } {
   const { flags, env, cwd } = sources
   const path = sources.file === undefined ? findFile(env, cwd) : resolve(cwd, sources.file)
@@ -18,7 +18,7 @@ export function layersOf (sources: ConfigSources): { path: string | undefined, e
   const folder = dirname(configFile(sources))
   resolvePaths(values, folder)
   const beside = readEnvFile(folder)
-  // The environment is stronger, even where it says nothing but an empty text.
+  // The environment has priority over `.env`, even when the variable is empty.
   const free = Object.fromEntries(Object.entries(beside.values).filter(([name]) => env[name] === undefined))
   const flagged = flagLayer(flags)
   resolvePaths(flagged, cwd)
@@ -30,7 +30,7 @@ export function layersOf (sources: ConfigSources): { path: string | undefined, e
   }
 }
 
-/** @param where they stand, for messages */
+/** @param where the place of the variables, for error messages */
 function variableLayer (env: ConfigSources['env'], folder: string, where: string): JsonObject {
   refuseUnknownVariables(env, where)
   const given: JsonObject = {}
@@ -51,12 +51,12 @@ function flagLayer (flags: ConfigSources['flags']): JsonObject {
   return flagged
 }
 
-/** Variables of lists hold their items separated by commas. */
+/** The value of a variable. The items of a list are separated by commas. */
 function fromText (schema: Setting['schema'], text: string): unknown {
   return schema.type === 'array' ? text.split(',').map(item => item.trim()).filter(item => item !== '') : coerceText(schema, text)
 }
 
-/** Of sections: what else begins with SKILLET_ may be somebody's own. */
+/** The prefixes of all sections. Another variable that begins with SKILLET_ may belong to the user. */
 const sectionPrefixes = [...new Set(settings.flatMap(({ path: [section, name] }) => section === undefined || name === undefined ? [] : [`SKILLET_${section.toUpperCase()}_`]))]
 
 function refuseUnknownVariables (env: ConfigSources['env'], where: string): void {
@@ -68,7 +68,7 @@ function refuseUnknownVariables (env: ConfigSources['env'], where: string): void
   }
 }
 
-/** Settings that are paths, or lists of them. Plugins are, when they begin with a dot. */
+/** Resolves the settings that are paths, or lists of paths. A plugin is a path when it begins with a dot. */
 function resolvePaths (values: JsonObject, from: string): void {
   const path = (value: unknown): unknown => {
     if (typeof value !== 'string' || value === '') return value

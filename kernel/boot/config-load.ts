@@ -7,9 +7,10 @@ import { layersOf, type Origin } from './config-layers.ts'
 import { settings, type Setting } from './settings.ts'
 
 /**
- * The configuration: flag, then variable, then `.env` beside the file, then file, then default. Frozen. Relative paths
- * of the file and of `.env` are read from their folder, those of flags and variables from `cwd`.
- * @throws Error naming the file or variable, the key, and the nearest known one
+ * Loads the configuration and freezes it. The priority of the sources, from the highest: flag, variable, `.env` beside
+ * the file, file, default value. Relative paths in the file and in `.env` are relative to their folder; relative paths
+ * in flags and variables are relative to `cwd`.
+ * @throws Error with the file or variable, the key, and the nearest known key
  */
 export function loadConfig (sources: ConfigSources): Config {
   const { path, layers } = layersOf(sources)
@@ -18,19 +19,19 @@ export function loadConfig (sources: ConfigSources): Config {
   return freeze(checked(values, path))
 }
 
-/** The configuration, and where each setting of it comes from. */
+/** The configuration, and the origins of each setting. */
 export interface ExplainedConfig {
   config: Config
   /** The configuration file, if there is one. */
   file: string | undefined
-  /** The `.env` beside it, which need not exist. */
+  /** The `.env` beside the configuration file; it may be missing. */
   env_file: string
   settings: { setting: Setting, value: unknown, origins: Origin[] }[]
 }
 
 /**
- * The configuration with the origins of its values; a list that flags add to has several.
- * @throws Error as `loadConfig`
+ * Loads the configuration with the origins of its values. A list to which flags add items has several origins.
+ * @throws Error like `loadConfig`
  */
 export function explainConfig (sources: ConfigSources): ExplainedConfig {
   const config = loadConfig(sources)
@@ -39,7 +40,7 @@ export function explainConfig (sources: ConfigSources): ExplainedConfig {
     config, file, env_file,
     settings: settings.map(setting => {
       const origins = layers.filter(({ given }) => at(given, setting.path) !== undefined).map(({ from }) => from).toReversed()
-      // Only flags add to what others gave.
+      // Only flags add items to a list of another source.
       const counting = origins[0] === 'flag' && setting.schema.type === 'array' ? origins.slice(0, 2) : origins.slice(0, 1)
       return { setting, value: at(config, setting.path), origins: counting.length === 0 ? ['default'] : counting }
     })
@@ -50,7 +51,7 @@ function at (values: unknown, path: readonly string[]): unknown {
   return path.reduce((inner: unknown, name) => isObject(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined, values)
 }
 
-/** Checks and completes a whole configuration. Exported for tests and for programs that embed the kernel. */
+/** Checks a whole configuration and fills in default values. For tests and for programs that embed the kernel. */
 export function completeConfig (values: JsonObject): Config {
   return freeze(checked(structuredClone(values), undefined))
 }
@@ -58,7 +59,7 @@ export function completeConfig (values: JsonObject): Config {
 function checked (values: JsonObject, path: string | undefined): Config {
   const wrong = checkGiven(Config, values)
   if (wrong !== undefined) throw new Error(`configuration${path === undefined ? '' : ` ${path}`}: ${wrong.replaceAll('/', '.').replace(/^body /, '')}`)
-  const config = values as Config // the check above is what makes it so
+  const config = values as Config // the check above guarantees this type
   if (config.execution.timeout_ms > config.execution.timeout_ms_max) {
     throw new Error('configuration: execution.timeout_ms must not be more than execution.timeout_ms_max')
   }

@@ -5,31 +5,32 @@ import { join, resolve } from 'node:path'
 import { hasCode } from '../lib/file.ts'
 import type { Logger } from '../lib/log.ts'
 
-/** The file that keeps the history; a directory that holds it is a data directory, whatever else is in it. */
+/** The file of the history. A directory with this file is a data directory, whatever other files it holds. */
 export const historyFileName = 'history.mdb'
 
-/** What is wrong with a data directory. */
+/** A fault of a data directory. */
 export interface DirectoryFault {
   text: string
   remedy: string
-  /** Mends it, where that is ours to do. @throws Error when it can't */
+  /** Repairs the fault; absent when Skillet should not repair it. @throws Error when the repair fails */
   mend?: () => void
 }
 
-/** Rights of others than the owner. */
+/** The mode bits for the rights of other users. */
 const forOthers = 0o077
-/** Everybody may put something into it, and nobody take away another's. */
+/** The sticky bit of a directory: every user may create files in it, and nobody may delete files of another user. */
 const sticky = 0o1000
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /**
- * Makes a data directory where there is none, and sees to it that nobody but its owner, who is this user, can read
- * it or change what is in it. What is open to others is closed, where it is evidently Skillet's; all else is refused.
- * The way to the directory may lead through symbolic links. At the start of a process: synchronous.
- * @throws Error naming the path, what is wrong with it, and what to do
+ * Creates the data directory if it is missing, and makes sure that this user owns it and that no other user can read or
+ * change its content. When other users have rights and the directory evidently belongs to Skillet, these rights are
+ * removed; every other fault is an error. The path to the directory may contain symbolic links. Synchronous, because it
+ * runs at the start of a process.
+ * @throws Error with the path, the fault and the remedy
  */
 export function secureDataDirectory (directory: string, log: Logger): void {
-  const path = resolve(directory) // without a slash at its end, which would follow a link
+  const path = resolve(directory) // removes a slash at the end, which would follow a symbolic link
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, { recursive: true, mode: 0o700 })
   const faults = findDirectoryFaults(path)
   for (const fault of faults) {
@@ -41,7 +42,7 @@ export function secureDataDirectory (directory: string, log: Logger): void {
     }
     log.warn({ data_dir: path }, `${fault.text}; it is closed now`)
   }
-  // While it was open, others could put something into it.
+  // Other users could create files in the directory while it was open, so it is checked again.
   const [left] = faults.length === 0 ? [] : findDirectoryFaults(path)
   if (left !== undefined) throw refusal(left)
 }
@@ -50,7 +51,10 @@ function refusal ({ text, remedy }: DirectoryFault, cause?: unknown): Error {
   return new Error(`${text}; ${remedy}`, { cause })
 }
 
-/** What is wrong with a data directory, which need not exist. Changes nothing. Those that can be mended come last. */
+/**
+ * Finds the faults of a data directory, which may be missing. Changes nothing. The faults that can be repaired come
+ * last.
+ */
 export function findDirectoryFaults (directory: string): DirectoryFault[] {
   const user = process.geteuid?.()
   const path = resolve(directory)
@@ -85,7 +89,8 @@ function directoryFault (path: string, { mode }: Stats, names: readonly string[]
   if ((mode & forOthers) === 0) return []
   const text = `the data directory ${path} is open to others (its mode is ${octal(mode)})`
   if ((mode & sticky) !== 0) return [{ text, remedy: 'name a directory within it with --data-dir' }]
-  // To close a directory that is more than Skillet's may harm others, such as a web server that reads in a home.
+  // To close a directory with files of other programs may break them, such as a web server that reads in a home
+  // directory.
   if (names.length > 0 && !names.includes(historyFileName)) {
     return [{
       text: `${text}, and it holds what is not Skillet's, such as "${names[0]}"`,
@@ -103,7 +108,7 @@ function entryFault (path: string, name: string, user: number): DirectoryFault[]
     return [{ text: `the data directory holds a symbolic link, ${path}`, remedy }]
   }
   if (stat.uid !== user) return [foreign(path, path, stat, user)]
-  // All else is behind a directory that is closed.
+  // The closed directory protects all other files.
   if (!name.startsWith(historyFileName) || !stat.isFile() || (stat.mode & forOthers) === 0) return []
   const text = `${path} is open to others (its mode is ${octal(stat.mode)})`
   return [{ text, remedy: `close it: chmod 600 ${path}`, mend: () => { close(path, 0) } }]
@@ -117,7 +122,7 @@ function foreign (what: string, path: string, { uid }: Stats, user: number): Dir
   }
 }
 
-/** Takes the rights of others from what is at a path now, when it is this user's and no link. */
+/** Removes the rights of other users from the file or directory at a path, if this user owns it and it is no link. */
 function close (path: string, flags: number): void {
   const descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | flags)
   try {

@@ -5,7 +5,7 @@ import { isAlive } from '../lib/process-identity.ts'
 import type { PluginStatus, QuarantinedSkill, SkillWarning } from '../contracts/schemas.ts'
 import { within } from '../lib/within.ts'
 
-/** What is known without asking a plugin. */
+/** Facts that are known without a call of a plugin. */
 export interface Known {
   plugins: readonly PluginStatus[]
   quarantined: readonly QuarantinedSkill[]
@@ -13,15 +13,15 @@ export interface Known {
   storage: Pick<Storage, 'holder'>
 }
 
-/** What is true of every run until there is a sandbox. */
+/** A note that applies to every run until there is a sandbox. */
 export const isolationNote = 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced'
 
-/** How long a plugin may take to look at its surroundings, in milliseconds. */
+/** How long a plugin may take to examine its environment, in milliseconds. */
 const examine_ms = 5_000
 
 /**
- * What is found of the skills, the running plugins, who serves, and the surroundings of these plugins, started or not.
- * Never throws: a plugin that can't tell is itself a finding.
+ * Collects findings about the skills, the running plugins, the serving process, and the environment of the given
+ * plugins, which may be started or not. Never throws: a plugin whose examination fails becomes a finding itself.
  */
 export async function examine (known: Known, plugins: readonly AnyPlugin[], context: ExamineContext): Promise<Finding[]> {
   const own: Finding[] = [

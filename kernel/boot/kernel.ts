@@ -27,47 +27,51 @@ import type { Version } from '../lib/version.ts'
 
 export interface KernelOptions {
   config: Config
-  /** In the order they start. One storage, one search, and any number of the rest. */
+  /** The plugins in the order of their start: one storage, one search, and any number of all other slots. */
   plugins: readonly AnyPlugin[]
-  /** What skills are given of what they declare in `permissions.secrets`. Default: none are set. */
+  /** The secrets for skills that declare them in `permissions.secrets`. Default: no secrets are set. */
   secrets?: Secrets
   log: Logger
   version: Version
-  /** Absolute; made when it is not there. */
+  /** Absolute path of the data directory, which is created if it is missing. */
   data_dir: string
-  /** Where the configuration stands, or would; for plugins that follow its changes. */
+  /** Path of the configuration file, which may be missing; for plugins that react to its changes. */
   config_file?: string
   /**
-   * Further files and folders of Skillet's own that no tool should read, absolute; `data_dir`, `config_file` and the
-   * `.env` beside that are known.
+   * Absolute paths of further files and folders of Skillet that no tool should read. The kernel adds `data_dir`,
+   * `config_file` and the `.env` beside `config_file` itself.
    */
   private_paths?: readonly string[]
-  /** A role that one process at a time may have on the data directory, such as `serve`. */
+  /** The role that this process claims on the data directory, such as `serve`. Only one process can hold a role. */
   role?: string
-  /** Searches will come soon, so the search gets ready at the start and not at the first of them. Default false. */
+  /** Whether the search gets ready at the start, and not at the first search. Default false. */
   prepareSearch?: boolean
-  /** The one skill that is asked for, by a command that runs a tool and ends: others need not be loaded. */
+  /** Name of the only skill that a short command needs: the kernel then need not load all other skills. */
   only?: string
 }
 
 export interface Kernel {
   readonly gateway: Gateway
   readonly plugins: () => readonly PluginStatus[]
-  /** Where the transports can be reached. */
+  /** The URLs of the transports. */
   readonly urls: readonly string[]
-  /** What is wrong, or worth knowing, here and in the surroundings of these plugins, which need not be started. */
+  /** Returns findings about the kernel and about the environment of the given plugins, which may be not started. */
   examine (plugins: readonly AnyPlugin[], signal: AbortSignal): Promise<Finding[]>
-  /** Resolves when a transport has lost the only client it was made for; never where clients come and go. */
+  /** Resolves when a transport with a single client has lost that client; never when clients come and go. */
   readonly ended: Promise<void>
-  /** Stops in order: transports accept nothing new, executions drain, transports close, providers close. Idempotent. */
+  /**
+   * Stops the kernel in this order: transports accept no new requests, executions drain, transports close, providers
+   * close. Idempotent.
+   */
   stop (): Promise<void>
 }
 
 /**
- * Boots in two waves: the providers, then, when all services are there, endpoints and transports; so nothing listens
- * before it can answer. When a required plugin can't start, everything is undone.
+ * Starts the kernel in two phases: first the providers, then, when all services are available, endpoints and
+ * transports. So no transport listens before it can answer. When a required plugin can't start, the kernel stops all
+ * plugins that it has started.
  * @param signal aborts the start
- * @throws Error naming the plugin and the cause
+ * @throws Error with the name of the plugin and the cause
  */
 export async function createKernel (options: KernelOptions, signal: AbortSignal): Promise<Kernel> {
   const boot = new Boot(options, signal)
@@ -79,7 +83,7 @@ export async function createKernel (options: KernelOptions, signal: AbortSignal)
   }
 }
 
-/** One start of the kernel. What it starts is stopped in the opposite order. */
+/** One start of the kernel. The parts of the kernel are stopped in the reverse order of their start. */
 class Boot {
   readonly #options: KernelOptions
   readonly #signal: AbortSignal
@@ -125,7 +129,7 @@ class Boot {
     }
   }
 
-  /** Undoes a start that failed. */
+  /** Stops all parts that a failed start has started. */
   async undo (): Promise<void> {
     await this.#scope.close().catch((failure: unknown) => {
       this.#options.log.error({ error: messageOf(failure) }, 'the start could not be undone')
@@ -136,7 +140,7 @@ class Boot {
   async #startProviders (): Promise<{ storage: Storage, search: Search }> {
     const { only, role, data_dir, log, plugins, prepareSearch = false } = this.#options
     const providers = this.#providers
-    // Whatever starts first, the storage is stopped last.
+    // The storage is stopped last, whatever the order of the start.
     for (const slot of ['storage', 'skills', 'executor', 'search'] as const) providers.stopWith(this.#scope, slot)
     await providers.start('skills', 'executor')
     const sync = new CatalogSync(this.#catalog, providers.services.skills, this.#bus, log)
@@ -145,7 +149,7 @@ class Boot {
       prepare(this.#catalog.skills.find(({ name }) => name === only), providers.services.executor)
     }
     await providers.start('storage')
-    await providers.start('search') // whose context has the storage's cache
+    await providers.start('search') // its context contains the cache of the storage
     const { storage, search } = providers
     if (role !== undefined) this.#scope.defer(await claim(storage, role, data_dir, ''))
     if (only === undefined) await sync.load(this.#signal)
@@ -158,7 +162,7 @@ class Boot {
     return { storage, search }
   }
 
-  /** Makes what runs executions, and closes those whose process died. */
+  /** Creates the runner of executions, and closes the executions whose process died. */
   async #startExecutions (storage: Storage): Promise<Executions> {
     const { config, secrets = noSecrets, log } = this.#options
     const { executors } = this.#providers
@@ -172,7 +176,10 @@ class Boot {
     return executions
   }
 
-  /** Starts endpoints and transports. Stopping begins with them: they quiesce, executions drain, they close. */
+  /**
+   * Starts endpoints and transports. The stop of the kernel begins with them: they quiesce, the executions drain, and
+   * then they close.
+   */
   async #startTransports (gateway: Gateway, executions: Executions): Promise<void> {
     const { endpoint: endpoints, transport: transports } = this.#providers.services
     const entrances = new Scope()
@@ -193,13 +200,16 @@ class Boot {
   }
 }
 
-/** What no tool reads: the kernel's own files, and the memory and environment of processes. */
+/** The paths that no tool may read: the kernel's own files, and (on Linux) memory and environment of processes. */
 function ownPaths ({ data_dir, config_file, private_paths = [] }: KernelOptions): string[] {
   const beside = config_file === undefined ? [] : [config_file, envFile(dirname(config_file))]
   return [data_dir, ...beside, ...private_paths, ...(process.platform === 'linux' ? ['/proc'] : [])]
 }
 
-/** Claims a role on the data directory, or tells others of the note. @returns what gives it back */
+/**
+ * Claims a role on the data directory, or renews it with a new note for other processes.
+ * @returns a function that releases the role
+ */
 async function claim (storage: Storage, role: string, data_dir: string, note: string): Promise<() => Promise<void>> {
   const owner = thisProcess()
   const holder = await storage.claim(role, { owner, note }, isAlive)
@@ -211,7 +221,7 @@ async function claim (storage: Storage, role: string, data_dir: string, note: st
   return () => storage.release(role, owner)
 }
 
-/** Lets the executors that a skill's tools need get ready. */
+/** Prepares the executors that the tools of a skill need. */
 function prepare (skill: SkillDefinition | undefined, executors: readonly Executor[]): void {
   const runtimes = new Set(skill?.tools.map(tool => runtimeOf(skill, tool)))
   for (const executor of executors) if (runtimes.has(executor.runtime)) executor.prepare?.()

@@ -5,9 +5,9 @@ import { PLUGIN_NAME, pluginApi, SLOTS, type AnyPlugin } from '../contracts/plug
 import { messageOf } from '../lib/errors.ts'
 
 /**
- * Loads third-party plugins. Each is a module whose default export is a plugin: an absolute path, or the name of a
- * package that is installed beside Skillet or in `cwd`.
- * @throws Error naming the plugin and what is wrong with it
+ * Loads third-party plugins. A specifier is an absolute path, or the name of a package that is installed beside Skillet
+ * or in `cwd`. The default export of the module is the plugin.
+ * @throws Error with the specifier of the plugin and the fault
  */
 export async function loadPlugins (specifiers: readonly string[], cwd: string): Promise<AnyPlugin[]> {
   return await Promise.all(specifiers.map(async specifier => {
@@ -25,8 +25,8 @@ export async function loadPlugins (specifiers: readonly string[], cwd: string): 
 }
 
 /**
- * What was made for another version of the API would fail somewhere, sometime.
- * @param api what the plugin says, or else its module
+ * Refuses a plugin for another version of the API, because it would fail later at an unknown place.
+ * @param api the API version that the plugin declares, or else the version that its module declares
  */
 function refuseOtherApi (specifier: string, name: string, api: unknown): void {
   if (api === pluginApi) return
@@ -46,8 +46,8 @@ function isPlugin (value: unknown): value is AnyPlugin {
 }
 
 /**
- * URL of a package's entry in the `node_modules` of a folder or one above it. Node resolves names from the importing
- * module only, and the user's plugins are not installed there.
+ * URL of the entry of a package, in the `node_modules` of a folder or of a parent folder. Node resolves package names
+ * only from the folder of the importing module, and the user's plugins are not installed there.
  */
 function packageEntry (name: string, from: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
@@ -62,7 +62,7 @@ function packageEntry (name: string, from: string): string | undefined {
   }
 }
 
-/** The file that `exports` (for an import) or `main` names. */
+/** The entry file of a package, from `exports` (for an import) or `main`. */
 function entryOf (manifest: unknown): string | undefined {
   const pick = (target: unknown): string | undefined => {
     if (typeof target === 'string') return target

@@ -3,9 +3,9 @@ import type { AnyPlugin } from '../contracts/plugin.ts'
 import type { JsonObject } from '../contracts/schemas.ts'
 
 /**
- * A plugin's options, with its defaults.
- * @param given what stands in `[plugin.NAME]`; left as it is
- * @throws Error saying what is wrong with it, beginning with `plugin.NAME`
+ * Checks the options of a plugin and fills in their default values.
+ * @param given the values of the section `[plugin.NAME]`; they are not changed
+ * @throws Error with the fault; the message begins with `plugin.NAME`
  */
 export function pluginOptions ({ name, options: schema }: AnyPlugin, given: JsonObject): JsonObject {
   const options = structuredClone(given)

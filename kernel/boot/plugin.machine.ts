@@ -1,11 +1,11 @@
 import { assign, setup } from 'xstate'
 
-/** What can happen to a supervised plugin. `degrade` and `recover` come from the plugin itself. */
+/** The events of a supervised plugin. `degrade` and `recover` come from the plugin itself. */
 export type PluginEvent =
   | { type: 'started' | 'recover' | 'stop' | 'stopped' }
   | { type: 'degrade' | 'fail', reason: string }
 
-/** The life of a plugin under its supervisor (supervisor.ts). The context holds why it is not well. */
+/** The life cycle of a plugin under its supervisor (supervisor.ts). The context holds the reason of a bad state. */
 export const pluginMachine = setup({
   types: { events: {} as PluginEvent, context: {} as { reason: string | undefined } },
   actions: {

@@ -20,14 +20,14 @@ interface Services {
   transport: Transport[]
 }
 
-/** Starts plugins, slot by slot, and keeps the services that they provide. */
+/** Starts plugins, slot by slot, and holds the services that they provide. */
 export class Providers {
-  /** By slot, in the order in which they started. */
+  /** The services by slot, in the order of their start. */
   readonly services: Services = { storage: [], search: [], executor: [], skills: [], endpoint: [], transport: [] }
   readonly #supervisors: readonly Supervisor[]
   readonly #context: Pick<PluginContext, 'config' | 'config_file' | 'log' | 'data_dir'>
   readonly #signal: AbortSignal
-  /** Names of the plugins that provide executors, in their order. */
+  /** Names of the plugins that provide executors, in the order of the executors. */
   readonly #executorNames: string[] = []
   #states: readonly PluginStatus[] | undefined
 
@@ -39,23 +39,23 @@ export class Providers {
     bus.on('plugin', () => { this.#states = undefined })
   }
 
-  /** The states of all plugins: the same list until one of them changes. */
+  /** The states of all plugins: the same list object until a state changes. */
   readonly states = (): readonly PluginStatus[] => {
     this.#states ??= Object.freeze(this.#supervisors.map(supervisor => supervisor.status))
     return this.#states
   }
 
-  /** The one storage. @throws Error when there is none, or more than one */
+  /** The storage. @throws Error when there is no storage, or more than one storage */
   get storage (): Storage {
     return single('storage', this.services.storage)
   }
 
-  /** The one search. @throws Error when there is none, or more than one */
+  /** The search. @throws Error when there is no search, or more than one search */
   get search (): Search {
     return single('search', this.services.search)
   }
 
-  /** By runtime. @throws Error when two plugins run one runtime, with their names */
+  /** The executors, by runtime. @throws Error with the names of two plugins that run the same runtime */
   get executors (): Map<string, Executor> {
     return byRuntime(this.services.executor, this.#executorNames)
   }
@@ -76,10 +76,10 @@ export class Providers {
       this.#keep(slot, service)
       if (slot === 'executor') this.#executorNames.push(name)
     }
-    if (slots.includes('executor')) byRuntime(this.services.executor, this.#executorNames) // refuses two of one runtime
+    if (slots.includes('executor')) byRuntime(this.services.executor, this.#executorNames) // refuses duplicate runtimes
   }
 
-  /** Starts endpoints, then transports, which are given the endpoints. Each is stopped when the scope closes. */
+  /** Starts endpoints, then transports, which receive the endpoints. All of them stop when the scope closes. */
   async startEntrances (scope: Scope, gateway: Gateway): Promise<void> {
     for (const slot of ['endpoint', 'transport'] as const) {
       for (const supervisor of this.#of(slot)) {
@@ -95,14 +95,14 @@ export class Providers {
     return this.#supervisors.filter(({ plugin }) => plugin.slot === slot)
   }
 
-  /** Files a service under its slot. A plugin's `setup` is typed to return what its slot asks for. */
+  /** Stores a service under its slot. The type of a plugin's `setup` guarantees that the service fits its slot. */
   #keep (slot: keyof Slots, service: Slots[keyof Slots]): void {
     const services = this.services[slot] as Slots[keyof Slots][]
     services.push(service)
   }
 }
 
-/** @param names of their plugins, in the same order @throws Error when two run one runtime */
+/** @param names the names of their plugins, in the same order @throws Error when two plugins run the same runtime */
 function byRuntime (executors: readonly Executor[], names: readonly string[]): Map<string, Executor> {
   const found = new Map<string, Executor>()
   for (const [i, executor] of executors.entries()) {
@@ -123,7 +123,7 @@ function single<T> (slot: string, services: readonly T[]): T {
   return service
 }
 
-/** @throws Error when two plugins have one name */
+/** @throws Error when two plugins have the same name */
 export function refuseDuplicates (plugins: readonly AnyPlugin[]): void {
   const names = new Set<string>()
   for (const { name } of plugins) {

@@ -1,26 +1,26 @@
 import { IsObject, type TObject } from 'typebox'
 import { Config } from '../contracts/config.ts'
 
-/** A scalar or list setting: where it stands, and what it is called elsewhere. */
+/** A setting with a single value or a list: its path in the configuration, and the names of its flag and variable. */
 export interface Setting {
-  /** `['server', 'port']` */
+  /** For example `['server', 'port']`. */
   path: readonly string[]
-  /** `--server-port` */
+  /** For example `--server-port`. */
   flag: string
-  /** `SKILLET_SERVER_PORT` */
+  /** For example `SKILLET_SERVER_PORT`. */
   variable: string
-  /** Its schema. */
+  /** The schema of the value. */
   schema: { type?: unknown, description?: unknown, default?: unknown, items?: unknown }
 }
 
-/** Every setting that a flag or variable can give, derived from the schema. */
+/** All settings that a flag or a variable can set, derived from the schema. */
 export const settings: readonly Setting[] = settingsOf(Config, [])
 
 function settingsOf (schema: TObject, path: readonly string[]): Setting[] {
   return Object.entries(schema.properties).flatMap(([name, property]) => {
     const at = [...path, name]
     if (IsObject(property)) return settingsOf(property, at)
-    if ('additionalProperties' in property) return [] // an open table can only be given in the file
+    if ('additionalProperties' in property) return [] // a table with free keys can only be set in the file
     const words = at.join('_')
     return [{ path: at, flag: `--${words.replaceAll('_', '-')}`, variable: `SKILLET_${words.toUpperCase()}`, schema: property }]
   })

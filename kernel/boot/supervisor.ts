@@ -8,16 +8,16 @@ import { pluginOptions } from './plugin-options.ts'
 import type { JsonObject, PluginStatus } from '../contracts/schemas.ts'
 import { Scope } from '../lib/scope.ts'
 
-/** How long a plugin may take to start. */
+/** How long a plugin may take to start, in milliseconds. */
 const start_ms = 60_000
-/** How long a plugin may take to release what it holds. */
+/** How long a plugin may take to release its resources, in milliseconds. */
 const stop_ms = 10_000
 
 type Base = Omit<PluginContext, 'scope' | 'health' | 'signal'>
-/** What only plugins of some slots are given. */
+/** The parts of the context that only plugins of some slots receive. */
 type Given = Partial<Pick<TransportContext, 'gateway' | 'endpoints'> & Pick<SearchContext, 'cache'>>
 
-/** Starts and stops one plugin under an actor whose state everybody can see. */
+/** Starts and stops one plugin. An actor holds the state of the plugin, which is published on the bus. */
 export class Supervisor {
   readonly plugin: AnyPlugin
   readonly #actor: Actor<typeof pluginMachine>
@@ -39,9 +39,9 @@ export class Supervisor {
   }
 
   /**
-   * Sets the plugin up.
-   * @returns what it provides; undefined when it failed and is optional
-   * @throws Error naming the plugin and the cause, when it failed and is required
+   * Starts the plugin.
+   * @returns the service of the plugin; undefined when an optional plugin failed
+   * @throws Error with the name of the plugin and the cause, when a required plugin failed
    */
   async start (base: Base & Given, stop: AbortSignal): Promise<Slots[keyof Slots] | undefined> {
     const { plugin } = this
@@ -71,7 +71,7 @@ export class Supervisor {
     }
   }
 
-  /** Releases what the plugin holds. Never rejects: a plugin that can't stop does not keep the others from it. */
+  /** Releases the plugin's resources. Never rejects, so that a plugin that can't stop does not block other plugins. */
   async stop (): Promise<void> {
     if (this.status.state === 'stopped') return
     this.#actor.send({ type: 'stop' })
@@ -101,7 +101,7 @@ async function setUp (plugin: AnyPlugin, { gateway, endpoints = [], cache, ...co
   return await plugin.setup(context, options)
 }
 
-/** The promise, or a rejection as soon as the signal aborts. */
+/** Settles like the promise, or rejects as soon as the signal aborts. */
 function orAborted<T> (promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => { reject(new Error(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError' ? 'it took too long' : 'the kernel is stopping')) }

@@ -1,31 +1,38 @@
 import type { CancelSignal } from '../lib/cancel.ts'
 
-/** What a caller may do: `read` is every operation that changes nothing, `execute` every other. */
+/** The scopes of a caller. `read` allows all operations that change nothing; `execute` allows all other operations. */
 export const SCOPES = ['read', 'execute'] as const
 export type AccessScope = typeof SCOPES[number]
 
-/** `git`, `data-*`, or tools: `git:log`, `git:*-status`. `*` stands for any characters, `?` for one. */
+/**
+ * A pattern of skills (`git`, `data-*`) or of tools (`git:log`, `git:*-status`). `*` matches any characters, `?`
+ * matches one character.
+ */
 export const ACCESS_PATTERN = /^[a-z0-9*?-]{1,64}(:[A-Za-z0-9_.*?-]{1,64})?$/
 
-/** The rights that came with a call. A call without any may do everything: the command line, an agent on stdio. */
+/** The rights of a call. A call without rights may do everything: the command line, an agent on stdio. */
 export interface Access {
-  /** Name of the key; it stands in the record of what it runs. */
+  /** Name of the key; the records of executions that the key starts hold this name. */
   readonly key: string
   readonly scopes: ReadonlySet<AccessScope>
-  /** Absent where it may use all skills. */
+  /** Absent when the key may use all skills. */
   readonly allows?: Allows
   /**
-   * Aborts when the key is revoked or its rights change: what lasts longer than a request ends then. Absent where
-   * neither can happen.
+   * Aborts when the key is revoked or its rights change: work that lasts longer than a request must end then. Absent
+   * when neither can happen.
    */
   readonly revoked?: CancelSignal
 }
 
-/** Whether a tool, or any tool of a skill, may be seen and run. Of the names alone, never of what exists. */
+/**
+ * Returns whether a caller may see and run a tool, or any tool of a skill when no tool is named. The result depends on
+ * the names alone, and not on whether the skill or the tool exists.
+ */
 export type Allows = (skill_name: string, tool_name?: string) => boolean
 
 /**
- * Compiles patterns over skills and tools, once for a key; undefined where there are none and nothing is restricted.
+ * Compiles the patterns of skills and tools of a key, once for each key. Returns undefined when there are no patterns,
+ * so that nothing is restricted.
  */
 export function compileAllows (patterns: readonly string[]): Allows | undefined {
   if (patterns.length === 0) return undefined
@@ -36,7 +43,10 @@ export function compileAllows (patterns: readonly string[]): Allows | undefined 
   return (skill_name, tool_name) => pairs.some(({ skill, tool }) => skill.test(skill_name) && (tool_name === undefined || tool.test(tool_name)))
 }
 
-/** The pattern was checked: of what means something to a regular expression it holds `.`, `*` and `?` only. */
+/**
+ * The pattern was checked before: of the characters that have a meaning in a regular expression, it holds only `.`, `*`
+ * and `?`.
+ */
 function glob (pattern: string): RegExp {
   return new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('?', '.').replace(/\*+/g, '.*')}$`, 's')
 }

@@ -2,24 +2,24 @@ import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ExecutionStatus, PluginStatus } from './schemas.ts'
 
-/** What happens in the kernel, by topic. */
+/** The events of the kernel, by topic. */
 export interface Events {
-  /** A transition of an execution: every one, in order for each execution. */
+  /** A transition of an execution. Every transition is published, in order for each execution. */
   transition: { execution_id: string, skill_name: string, tool_name: string, status: ExecutionStatus, at: string }
   /** Progress that a running tool reports. */
   progress: { execution_id: string, done: number, total: number | undefined, message: string | undefined }
   /** A line that a running tool logs. */
   log: { execution_id: string, level: LogLevel, text: string }
   /**
-   * Text that a running tool put out: in order, the beginning of its execution's output. Only where the executor tells,
-   * and never for a run that was given a secret.
+   * Text that a running tool wrote. The texts, in order, are the beginning of the output of the execution. Published
+   * only when the executor reports output, and never for a run that received a secret.
    */
   output: { execution_id: string, text: string }
-  /** A plugin entered a state. */
+  /** A plugin entered a new state. */
   plugin: PluginStatus
   /**
-   * Skills came, changed or went, or others are broken than before. The names are in order; the numbers are what there
-   * is now.
+   * Skills were added, changed or removed, or the set of broken skills changed. The names are sorted; the numbers are
+   * the present counts.
    */
   skills: { skills: number, quarantined: number, added: readonly string[], changed: readonly string[], removed: readonly string[] }
 }
@@ -27,7 +27,10 @@ export interface Events {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 type Listener<E> = (event: E) => void
 
-/** The kernel's event bus. Synchronous; a listener that throws is logged and harms nobody else. */
+/**
+ * The kernel's event bus. Synchronous. When a listener throws, the bus logs the error and calls the other listeners
+ * nevertheless.
+ */
 export class Bus {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
   readonly #log: Logger
@@ -36,7 +39,7 @@ export class Bus {
     this.#log = log
   }
 
-  /** Listens to a topic; the returned function stops it. */
+  /** Adds a listener to a topic; the returned function removes it. */
   on<T extends keyof Events> (topic: T, listener: Listener<Events[T]>): () => void {
     const listeners = this.#listeners.get(topic) ?? new Set()
     this.#listeners.set(topic, listeners)
@@ -44,7 +47,7 @@ export class Bus {
     return () => { listeners.delete(listener) }
   }
 
-  /** Whether somebody listens to a topic, so that what nobody would hear need not be gathered. */
+  /** Whether a topic has listeners: without listeners, a publisher need not prepare the event. */
   has (topic: keyof Events): boolean {
     return (this.#listeners.get(topic)?.size ?? 0) > 0
   }

@@ -1,14 +1,17 @@
 import type { CancelSignal } from '../lib/cancel.ts'
 import type { Access } from './access.ts'
 
-/** How a call came in. */
+/** A call of an operation: its transport, its caller's rights, and the signal that ends it. */
 export interface Call {
-  /** Name of the transport. */
+  /** Name of the transport that received the call. */
   transport: string
-  /** Aborts when the caller went away; what it waits for is then cancelled. */
+  /** Aborts when the caller disconnects; the work that the caller waits for is then cancelled. */
   signal: CancelSignal
-  /** Told the id of the execution that the call makes, as soon as there is one; its events on the bus carry it. */
+  /**
+   * Callback: receives the id of the execution that the call starts, as soon as that execution exists. Events of the
+   * execution on the bus carry the same id.
+   */
   accepted?: (execution_id: string) => void
-  /** The rights it came with; without any it may do everything. The gateway enforces them. */
+  /** The rights of the call; a call without rights may do everything. The gateway enforces them. */
   readonly access?: Access | undefined
 }

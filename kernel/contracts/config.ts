@@ -11,8 +11,8 @@ const list = (description: string) => Type.Array(Type.String(), { default: [], m
 const mebibyte = 1_048_576
 
 /**
- * Every setting: its type, default, bounds and description. Flags (`--server-port`), variables
- * (`SKILLET_SERVER_PORT`), the file's sections and the documentation are derived from it.
+ * The schema of all settings: types, default values, bounds and descriptions. Flags (`--server-port`), environment
+ * variables (`SKILLET_SERVER_PORT`), the sections of the file and the documentation are derived from it.
  */
 export type Config = Static<typeof Config>
 export const Config = Type.Object({
@@ -77,15 +77,15 @@ export const Config = Type.Object({
   })
 }, { additionalProperties: false })
 
-/** A tool that puts out more than this is stopped, in bytes. */
+/** A tool that writes more output than this is stopped, in bytes. */
 export const outputBytesStop = 16 * mebibyte
 
-/** How many script tools compute at once. */
+/** The number of script tools that compute at the same time. */
 export function threadsOf (config: Config): number {
   return config.execution.threads || availableParallelism()
 }
 
-/** How many native tools run at once. */
+/** The number of native tools that run at the same time. */
 export function processesOf (config: Config): number {
   return config.execution.processes || 4 * availableParallelism()
 }

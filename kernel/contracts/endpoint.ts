@@ -1,39 +1,40 @@
 import type { SkilletError } from '../lib/errors.ts'
 import type { Call } from './call.ts'
 
-/** Where an endpoint is reached. */
+/** A route of an endpoint: method and path. */
 export interface EndpointRoute {
   method: 'GET' | 'POST' | 'DELETE'
-  /** As it stands in the request: no placeholders. */
+  /** The exact path of the request, without placeholders. */
   path: string
 }
 
-/** A request as an endpoint is given it. */
+/** The call that belongs to a request of an endpoint. */
 export interface EndpointCall extends Call {
   /**
-   * Whom limits of callers count: a key by its name, else an address. The same text for the same caller, and no
-   * other's.
+   * The identity of the caller for limits: the name of the key, or the address when there is no key. Each caller has
+   * one text, and no two callers have the same text.
    */
   readonly caller: string
   /**
-   * Counts a further call that the request holds against the rate limits: the first is counted already.
-   * @returns why it may not be made
+   * Counts another call in the same request against the rate limits. The server has counted the first call already.
+   * @returns an error when the rate limits refuse the call
    */
   charge (): SkilletError | undefined
 }
 
 /**
- * What an HTTP server serves beside the operations: another protocol, over the same gateway. The server checks its
- * requests as it does all others (limits, Host, Origin, key, size) before it hands them over.
+ * An endpoint serves another protocol on the HTTP server, over the same gateway as the operations. The server checks a
+ * request for an endpoint like every other request (limits, Host, Origin, key, size) before the endpoint receives it.
  */
 export interface Endpoint {
   readonly routes: readonly EndpointRoute[]
   /**
-   * Answers a request, whose body is bounded and whose signal aborts when the client goes away. A reply of type
-   * `text/event-stream` is sent as it comes, no faster than the client takes it; any other at once.
-   * @param call rights and signal of the request, for the gateway, and who makes it
+   * Answers a request. The body of the request is bounded, and its signal aborts when the client disconnects. The
+   * server streams a reply of type `text/event-stream`, no faster than the client reads it. It sends any other reply in
+   * one piece.
+   * @param call rights and signal of the request, for the gateway, and the identity of the caller
    */
   fetch (request: Request, call: EndpointCall): Promise<Response>
-  /** Ends streams that wait for nothing; those that owe an answer go on. */
+  /** Ends the streams on which no answer is pending; a stream with a pending answer continues. */
   quiesce? (): void
 }

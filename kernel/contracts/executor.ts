@@ -4,69 +4,70 @@ import type { Output } from './output.ts'
 import type { Isolation, JsonObject } from './schemas.ts'
 import type { SkillDefinition, ToolDefinition } from './skill.ts'
 
-/** One run of a tool. Plain data: it crosses thread and process borders. */
+/** A run of a tool. Plain data, because it is passed between threads and processes. */
 export interface Task {
   execution_id: string
   skill: SkillDefinition
   tool: ToolDefinition
-  /** Valid against the tool's `input_schema`, with defaults filled in. */
+  /** The parameters, valid against the tool's `input_schema`, with default values filled in. */
   parameters: JsonObject
-  /** Counted by the executor from the moment it calls `observer.started`. */
+  /** The time limit in milliseconds. The executor counts it from the moment when it calls `observer.started`. */
   timeout_ms: number
   /** The skill's own section of the configuration. */
   config: JsonObject
   /**
-   * What the skill declares in `permissions.secrets`, by name; absent where it declares nothing. To be given to the
-   * tool, and kept nowhere: the kernel takes the values out of what comes back.
+   * The secrets that the skill declares in `permissions.secrets`, by name; absent when it declares none. The executor
+   * passes them to the tool and stores them nowhere. The kernel removes their values from the result of the run.
    */
   secrets?: Readonly<Record<string, string>>
 }
 
-/** How an executor tells what happens in a run. */
+/** An executor reports the events of a run to this observer. */
 export interface TaskObserver {
   /**
-   * The tool begins to run now, in this isolation; or it began `ago_ms` milliseconds ago (default 0), where that is
-   * told late. Called at most once; always before `success` or `timeout`. A tool that can't be started is `failed`
-   * without it.
+   * The tool starts now, in this isolation, or it started `ago_ms` milliseconds ago (default 0) when the executor
+   * reports the start late. Called at most once, and always before an outcome `success` or `timeout`. When a tool can't
+   * be started, the outcome is `failed` without this call.
    */
   started (isolation: Isolation, ago_ms?: number): void
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
   /**
-   * The tool put out this text: in order, all of it together the beginning of what the outcome holds as `output`. An
-   * executor that learns of output only at the end need not call it. Absent where nobody listens: then nothing is to be
-   * gathered for it.
+   * The tool wrote this text. All texts, in order, are the beginning of the `output` of the outcome. An executor that
+   * receives the output only at the end need not call this function. It is absent when there is no listener; the
+   * executor then need not collect text for it.
    */
   output? (text: string): void
 }
 
-/** How a run ended. `error` holds what only the executor knows, such as `exit_code` in its details. */
+/** The outcome of a run. `error` holds facts that only the executor has, such as `exit_code` in its details. */
 export type Outcome =
   | Output & { status: 'success' }
   | Output & { status: 'failed', error: { message: string, details: JsonObject } }
   | Output & { status: 'timeout' }
   | Output & { status: 'cancelled' }
 
-/** Runs the tools of one runtime. Owns its queue, its limits and the time limit of each run. */
+/** Runs the tools of one runtime. An executor manages its queue, its limits and the time limit of each run. */
 export interface Executor {
-  /** The `runtime` of the skills it runs. */
+  /** The `runtime` of the skills that this executor runs. */
   readonly runtime: string
   /**
-   * Refuses parameters that are valid for the schema and still can't be run, before an execution exists.
+   * Refuses parameters that are valid for the schema but can't be run. Called before an execution exists.
    * @throws SkilletError INVALID_PARAMETERS
    */
   check? (tool: ToolDefinition, parameters: JsonObject): void
   /**
-   * Runs a tool. Aborting the signal drops it from the queue, or asks it to end and then ends it; the outcome is
-   * then `cancelled`. Rejects only for a fault of the executor's own, never for one of the tool's; with OVERLOADED
-   * once it is closed. Whatever the tool does, no other run is harmed and nothing runs twice.
+   * Runs a tool. When the signal aborts, the executor removes the run from its queue; when the tool runs already, the
+   * executor asks it to end and then ends it. The outcome is then `cancelled`. The promise rejects only for a fault of
+   * the executor, never for a fault of the tool; after the executor has closed, it rejects with OVERLOADED. Whatever a
+   * tool does, it must not affect another run, and no run may happen twice.
    */
   run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome>
-  /** A tool of the runtime will be run soon: starts what its run would wait for. */
+  /** Starts the work that the next run of a tool would wait for. */
   prepare? (): void
   /**
-   * Resolves when what runs its tools answers, or is busy with as many as it may run; rejects when it does not. One
-   * call at a time.
+   * Health check. Resolves when the workers that run the tools answer, or when they run as many tools as they may.
+   * Rejects when they do not answer. The kernel makes one call at a time.
    */
   probe? (): Promise<void>
 }

@@ -4,26 +4,26 @@ import type { Bus } from './bus.ts'
 import type { Call } from './call.ts'
 import type { Callable, Operation } from './operation.ts'
 
-/** What transports see of the kernel: the operations, and one way to call them. */
+/** The kernel as transports see it: the operations, and the functions that call them. */
 export interface Gateway {
   readonly operations: readonly Operation[]
   readonly version: Version
   readonly bus: Bus
   /**
-   * Validates the input, checks the rights of the call, and runs the operation, or what it is to agents, whose input is
-   * put right first. Takes the input over: defaults are filled into it.
+   * Checks the rights of the call, corrects the input when the callable has a `correct` function, validates the input
+   * and runs the operation. The input object belongs to the gateway after the call: default values are filled into it.
    * @throws SkilletError, always
    */
   invoke<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Promise<Static<O>>
   /**
-   * As `invoke`, but answers at once where the operation has nothing to wait for.
-   * @throws now or by rejecting, and what the handler throws is not made a SkilletError: whoever calls it does that
-   * where all that fails meets
+   * Like `invoke`, but returns the result synchronously when the operation does not have to wait.
+   * @throws synchronously or by rejecting. Errors of the handler are not converted to a SkilletError: the caller
+   * converts them in the place where it handles all errors.
    */
   answer<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Static<O> | Promise<Static<O>>
   /**
-   * Whether the storage commits, by a real write, and all executors answer: one probe at a time, and at most one a
-   * second, however often it is asked.
+   * Whether the storage commits, tested with a real write, and all executors answer. One probe runs at a time, and at
+   * most one probe a second starts, however often this function is called.
    */
   ready (): Promise<boolean>
 }

@@ -2,13 +2,13 @@ import { Type, type Static } from 'typebox'
 import { ACCESS_PATTERN, SCOPES } from './access.ts'
 import { Choice } from './schemas.ts'
 
-/** Names of keys. `default` is the one in SERVICE_API_KEY. */
+/** Names of keys. `default` is the name of the key in SERVICE_API_KEY. */
 export const KEY_NAME = /^[A-Za-z0-9_-]{1,64}$/
 export const defaultKeyName = 'default'
 
 const limit = (per: string) => Type.Optional(Type.Integer({ minimum: 0, description: `Requests per ${per}, instead of server.rate_limit_per_${per}; 0: no limit` }))
 
-/** A named key, as the configuration keeps it. */
+/** A named key, as it is stored in the configuration. */
 export type KeySettings = Static<typeof KeySettings>
 export const KeySettings = Type.Object({
   hash: Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'SHA-256 of the key' }),

@@ -4,17 +4,18 @@ import type { Call } from './call.ts'
 import type { JsonObject } from './schemas.ts'
 import type { Services } from './services.ts'
 
-/** What can be called through the gateway: checked input, rights by effect, a handler. */
+/** A callable of the gateway: a schema of its input, an effect (which decides the rights it needs) and a handler. */
 export interface Callable<I extends TObject = TObject, O extends TObject = TObject> {
-  /** In snake case; CLI commands and OpenAPI operation ids are named after it. */
+  /** The name, in snake case. Names of CLI commands and OpenAPI operation ids are derived from it. */
   readonly name: string
-  /** `read` changes nothing and may be repeated. */
+  /** A `read` operation changes nothing, and a caller may repeat it. */
   readonly effect: 'read' | 'write'
   readonly description: string
   readonly input: I
   readonly output: O
   /**
-   * Puts right what callers write nearly, before the input is checked. Absent where callers are taken at their word.
+   * Corrects small mistakes in the input before the input is checked. Without this function the input is checked as the
+   * caller sent it.
    * @throws SkilletError
    */
   correct? (services: Services, given: JsonObject): JsonObject
@@ -22,20 +23,20 @@ export interface Callable<I extends TObject = TObject, O extends TObject = TObje
 }
 
 /**
- * An operation, whole: every transport is a fold over a table of these.
- * Path placeholders of the route, query values (GET) and body fields (POST) are the fields of `input`.
+ * A complete operation. Every transport is derived from the table of operations. The placeholders in the path of the
+ * route, the query values (GET) and the body fields (POST) are the fields of `input`.
  */
 export interface Operation<I extends TObject = TObject, O extends TObject = TObject> extends Callable<I, O> {
   /** Method and path, for HTTP. */
   readonly route: `${'GET' | 'POST'} /api/${string}`
   readonly summary: string
-  /** Codes it answers with, beyond those that any request can get. */
+  /** Error codes of this operation, beside the error codes that any request can get. */
   readonly errors: readonly ErrorCode[]
   /** A call and its answer, for the documentation; a test checks both against the schemas. */
   readonly example: { input: JsonObject, output: JsonObject }
 }
 
-/** Declares an operation; its handler is typed by its schemas. */
+/** Declares an operation; the types of its handler come from its schemas. */
 export function operation<I extends TObject, O extends TObject> (definition: Operation<I, O>): Operation<I, O> {
   return definition
 }

@@ -1,10 +1,10 @@
-/** What is kept of a tool's output, at most `execution.output_bytes_max` bytes and a note where it was cut. */
+/** The stored output of a tool: at most `execution.output_bytes_max` bytes, and a note when it was truncated. */
 export interface Output { output: string, output_truncated: boolean }
 
 /**
- * The output that is kept of a text: whole up to `bytesMax` bytes of UTF-8, else cut at a character's border with
- * a note that says so.
- * @param bytes how long the output was in all, where the text is already only its beginning
+ * Makes the stored output from a text. A text of at most `bytesMax` bytes of UTF-8 is stored whole. A longer text is
+ * truncated between two characters, and a note says so.
+ * @param bytes length of the complete output, when the text is only its beginning
  */
 export function outputOf (text: string, bytesMax: number, bytes: number = Buffer.byteLength(text)): Output {
   if (bytes <= bytesMax) return { output: text, output_truncated: false }
@@ -18,7 +18,7 @@ export function outputOf (text: string, bytesMax: number, bytes: number = Buffer
   }
 }
 
-/** Takes the note off an output that was truncated. */
+/** Separates the note from a truncated output. */
 export function splitTruncationNote (output: string): { kept: string, note: string } {
   const at = output.lastIndexOf('\n[output truncated: ')
   return at === -1 ? { kept: output, note: '' } : { kept: output.slice(0, at), note: output.slice(at) }

@@ -12,14 +12,15 @@ import type { Cache, Storage } from './storage.ts'
 import type { Transport } from './transport.ts'
 
 /**
- * The plugin API: every contract a plugin can meet is in this folder. A plugin is an object made by `definePlugin`; its
- * `setup` returns what its slot asks for. It registers the undo of everything it acquires in `context.scope`.
+ * The plugin API. This folder holds every contract that a plugin can use. A plugin is an object made by `definePlugin`.
+ * Its `setup` acquires resources and returns the service of its slot. For each resource that a plugin acquires, it
+ * registers a function in `context.scope` that releases the resource.
  */
 
-/** The version of this API. It goes up when plugins that were made for the one before can't work any more. */
+/** The version of this API. It increases when plugins for the previous version can no longer work. */
 export const pluginApi = 1
 
-/** What each slot's `setup` returns. */
+/** The service of each slot: the return value of `setup`. */
 export interface Slots {
   storage: Storage
   search: Search
@@ -31,61 +32,61 @@ export interface Slots {
 export type Slot = keyof Slots
 export const SLOTS = ['storage', 'search', 'executor', 'skills', 'endpoint', 'transport'] as const satisfies readonly Slot[]
 
-/** What plugins may be called. */
+/** The pattern of plugin names. */
 export const PLUGIN_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
 
-/** What every plugin is given. */
+/** The context that the `setup` of every plugin receives. */
 export interface PluginContext {
   /** The whole configuration, frozen. */
   config: Config
   /**
-   * Absolute path of the configuration file, which need not exist; absent where there can be none. For settings that
-   * change while the server runs.
+   * Absolute path of the configuration file. The file may be missing; the path is absent when there can be no file. For
+   * settings that change while the server runs.
    */
   config_file?: string
-  /** Undone, last in first out, when the plugin stops. */
+  /** The functions registered here run when the plugin stops, last in, first out. */
   scope: Scope
   log: Logger
-  /** Aborts when the plugin took too long to start, or the kernel stops while it starts. */
+  /** Aborts when the plugin takes too long to start, or when the kernel stops during the start. */
   signal: AbortSignal
   /** Absolute path of the data directory; it exists. */
   data_dir: string
-  /** Tells the supervisor how the plugin is, once it has started. */
+  /** Reports the health of the plugin to the supervisor, after the plugin has started. */
   health: { degrade (reason: string): void, recover (): void }
 }
 
-/** What an endpoint is given beyond that. */
+/** The context of an endpoint. */
 export interface EndpointContext extends PluginContext { gateway: Gateway }
 
-/** What a transport is given beyond that. */
+/** The context of a transport. */
 export interface TransportContext extends EndpointContext {
-  /** For a server that speaks HTTP; others leave them alone. */
+  /** The endpoints, for a transport that is an HTTP server; other transports ignore them. */
   endpoints: readonly Endpoint[]
 }
 
-/** What a search is given beyond that. */
+/** The context of a search. */
 export interface SearchContext extends PluginContext {
-  /** The storage's cache. */
+  /** The cache of the storage. */
   cache: Cache
 }
 
 type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'endpoint' ? EndpointContext : S extends 'search' ? SearchContext : PluginContext
 
-/** What a plugin finds of its surroundings. */
+/** A result of a plugin's examination of its environment. */
 export interface Finding {
-  /** `ok`: as it should be; `note`: worth knowing; `problem`: somebody has to mend it. */
+  /** `ok`: as it should be; `note`: useful to know; `problem`: the user has to fix it. */
   level: 'ok' | 'note' | 'problem'
-  /** What it is about, in a word or two. */
+  /** The subject of the finding, in one or two words. */
   about: string
   text: string
-  /** What to do about it. */
+  /** The action that solves the problem. */
   remedy?: string
 }
 
-/** What a plugin is given to look at its surroundings. */
+/** The context that the `examine` function of a plugin receives. */
 export interface ExamineContext {
   config: Config
-  /** Absolute; it need not exist. */
+  /** Absolute path of the data directory, which may be missing. */
   data_dir: string
   /** All skills that could be loaded. */
   skills: readonly SkillDefinition[]
@@ -94,26 +95,33 @@ export interface ExamineContext {
 
 /** A plugin, before it is set up. */
 export interface Plugin<S extends Slot = Slot, Options extends object = object> {
-  /** Unique; its options are the configuration section `[plugin.<name>]`. */
+  /** A unique name. The configuration section `[plugin.<name>]` holds the options of the plugin. */
   readonly name: string
   readonly slot: S
-  /** The version of the API that it was made for: `definePlugin` says it. */
+  /** The version of the API that the plugin was made for: `definePlugin` sets it. */
   readonly api?: number
-  /** Whether the kernel stops when it can't start; an optional one is reported `degraded`. Default true. */
+  /**
+   * Whether the kernel stops when the plugin can't start. An optional plugin that can't start is reported as
+   * `degraded`. Default true.
+   */
   readonly required?: boolean
-  /** Schema of its options; values are given defaults and checked before `setup`. */
+  /** Schema of the options. The kernel fills in default values and checks the options before `setup`. */
   readonly options?: TObject
   setup (context: ContextOf<S>, options: Options): Promise<Slots[S]> | Slots[S]
-  /** Looks at what it depends on, whether it is set up or not, and changes nothing: for `skillet doctor`. */
+  /**
+   * Examines the dependencies of the plugin, whether the plugin is set up or not, and changes nothing. For `skillet
+   * doctor`.
+   */
   examine? (context: ExamineContext): Promise<Finding[]> | Finding[]
 }
 
-/** Any plugin, of whatever slot. */
+/** A plugin of any slot. */
 export type AnyPlugin = { [S in Slot]: Plugin<S> }[Slot]
 
 /**
- * Declares a plugin. Its `setup` returns what its slot asks for; its options, if it declares a schema, are
- * checked, given defaults and typed. What it returns says for which version of the API it was made.
+ * Declares a plugin. Its `setup` returns the service of its slot. When the plugin declares a schema of its options, the
+ * kernel fills in their default values and checks them, and they are typed. The returned plugin holds the version of
+ * the API that it was made for.
  */
 export function definePlugin<S extends Slot, O extends TObject> (plugin: Omit<Plugin<S, Static<O>>, 'options'> & { readonly options: O }): Plugin<S>
 export function definePlugin<S extends Slot> (plugin: Plugin<S> & { readonly options?: undefined }): Plugin<S>

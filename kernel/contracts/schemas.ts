@@ -4,17 +4,22 @@ import type * as json from '../lib/json.ts'
 export type JsonObject = json.JsonObject
 export const JsonObject = Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true })
 
-/** One of a few texts. The type is said beside them: models' and programs' readers of schemas want it. */
+/** An enum of texts. The schema states the type too, because some models and programs that read schemas need it. */
 export function Choice<const Values extends readonly string[]> (values: Values, options: TSchemaOptions = {}) {
   return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], ...options })
 }
 
-/** Skill names: what a manifest may declare. Requests may ask for any string, and are told it does not exist. */
+/**
+ * The skill names that a manifest may declare. A request may name any string; for an unknown name the answer is that
+ * the skill does not exist.
+ */
 export const SKILL_NAME = /^[a-z0-9-]{1,64}$/
-/** Tool names: what a manifest may declare. */
+/** The tool names that a manifest may declare. */
 export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
-/** The longest name a request may ask for: longer than any that exists, short enough to echo. */
+/**
+ * The longest name in a request, in characters: longer than every real name, and short enough to be quoted in an error.
+ */
 const nameAskedMax = 256
 
 export const SkillNameAsked = Type.String({ minLength: 1, maxLength: nameAskedMax, description: 'Name of the skill' })
@@ -29,10 +34,10 @@ const parameterFields = Type.Object({
   required: Type.Boolean({ description: 'Whether a call must give it' })
 }, { title: 'Parameter', additionalProperties: true, description: 'A parameter of a tool; any JSON Schema keyword may stand in it' })
 
-/** What an agent's client can fill in of a call, beside the agent's parameters. */
+/** The values that an agent's client can fill in, beside the parameters that the agent sets. */
 export const FROM_CLIENT = ['answers', 'state', 'capabilities'] as const
 
-/** One parameter of a tool. Any further JSON Schema keyword may stand in it. */
+/** A parameter of a tool. It may hold any further JSON Schema keyword. */
 export type ParameterDescriptor = Static<typeof parameterFields> & JsonObject
 export const ParameterDescriptor = Type.Unsafe<ParameterDescriptor>(parameterFields)
 
@@ -59,15 +64,15 @@ export type ExecutionStatus = typeof EXECUTION_STATUSES[number]
 export const ExecutionStatus = Choice(EXECUTION_STATUSES, { title: 'ExecutionStatus', description: 'State of the execution' })
 
 export const ISOLATIONS = ['none', 'thread', 'process', 'sandbox'] as const
-/** Where a run really took place. */
+/** The isolation in which a run really took place. */
 export type Isolation = typeof ISOLATIONS[number]
 
 
-/** ISO 8601, UTC, milliseconds. */
+/** A time as ISO 8601, in UTC, with milliseconds. */
 const Timestamp = (description: string) => Type.String({ format: 'date-time', description })
 const ExecutionId = Type.String({ description: 'Execution identifier (UUIDv7)' })
 
-/** A state that an execution entered, and when. */
+/** A state that an execution entered, and the time. */
 const Transition = Type.Object({ status: ExecutionStatus, at: Timestamp('When the state was entered') }, { title: 'Transition', description: 'A state that an execution entered' })
 
 const summary = {
@@ -79,7 +84,7 @@ const summary = {
   duration_ms: Type.Integer({ minimum: 0, description: 'Running time in milliseconds; 0 until it ends' })
 }
 
-/** An execution as a list shows it. */
+/** The fields of an execution in a list. */
 export type ExecutionSummary = Static<typeof ExecutionSummary>
 export const ExecutionSummary = Type.Object(summary, { title: 'ExecutionSummary', description: 'An execution as a list shows it' })
 
@@ -107,7 +112,7 @@ export const Execution = Type.Object({
   isolation: Type.Union([Choice(ISOLATIONS, { title: 'Isolation', description: 'Where a run takes place' }), Type.Null()], { description: 'What isolation the run was really given; null before it began' })
 }, { title: 'Execution', description: 'The record of an execution' })
 
-/** What a caller of `execute` gets. */
+/** The result of `execute`. */
 export type ExecuteResult = Static<typeof ExecuteResult>
 export const ExecuteResult = Type.Object({
   execution_id: ExecutionId,
@@ -124,7 +129,7 @@ export const SearchResult = Type.Object({
   score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance; higher is better' })
 }, { title: 'SearchResult', description: 'A tool that fits a query' })
 
-/** The states a supervised plugin shows. */
+/** The states of a supervised plugin. */
 export const PLUGIN_STATES = ['starting', 'ready', 'degraded', 'stopping', 'stopped', 'failed'] as const
 export type PluginState = typeof PLUGIN_STATES[number]
 
@@ -135,7 +140,7 @@ export const PluginStatus = Type.Object({
   reason: Type.Optional(Type.String({ description: 'Why it is not well' }))
 }, { title: 'PluginStatus', description: 'State of a plugin' })
 
-/** How far a search is. */
+/** The state of a search. */
 export type SearchState = Static<typeof SearchState>
 export const SearchState = Type.Object({
   mode: Type.String({ description: 'The method that serves now, as in the answers' }),
@@ -144,7 +149,7 @@ export const SearchState = Type.Object({
   total: Type.Integer({ minimum: 0, description: 'Tools that can be found' })
 }, { title: 'SearchState', description: 'How far the search is' })
 
-/** A skill that could not be loaded, or one tool of a skill whose others serve. All others serve. */
+/** A skill that could not be loaded, or a tool that could not be loaded while the other tools of its skill work. */
 export type QuarantinedSkill = Static<typeof QuarantinedSkill>
 export const QuarantinedSkill = Type.Object({
   name: Type.String({ description: 'Name of the skill folder' }),
@@ -154,7 +159,7 @@ export const QuarantinedSkill = Type.Object({
   serving: Type.Optional(Type.Boolean({ description: 'Whether the last version without a fault goes on serving' }))
 }, { title: 'QuarantinedSkill', description: 'A skill, or a tool of one, that could not be loaded' })
 
-/** Something odd about a skill that serves all the same. */
+/** A warning about a skill that works nevertheless. */
 export type SkillWarning = Static<typeof SkillWarning>
 export const SkillWarning = Type.Object({
   name: Type.String({ description: 'Name of the skill' }),

@@ -3,17 +3,17 @@ import type { SkillDefinition } from './skill.ts'
 
 export interface SearchAnswer {
   /**
-   * Which method served it: `hybrid` (words and meaning), `lexical` (words alone), or what a further plugin calls its
-   * own.
+   * The search method that produced the results: `hybrid` (words and meaning), `lexical` (words alone), or the name
+   * that a further plugin gives to its own method.
    */
   mode: string
-  /** Best first; scores within 0..1, which mean the same from query to query. */
+  /** The results, best first. Scores are within 0..1, and a score means the same for every query. */
   results: SearchResult[]
 }
 
-/** What is wanted of a search, beyond the query. */
+/** Options of a search, beside the query. */
 export interface SearchOptions {
-  /** Most results wanted, 1 to 100. */
+  /** Maximum number of results, 1 to 100. */
   top_k: number
   /** Leaves out results with a lower score. */
   min_score?: number
@@ -21,11 +21,14 @@ export interface SearchOptions {
   skills?: readonly string[]
   /** Only tools of skills with this runtime. */
   runtime?: string
-  /** Only tools for which this holds: the rights of a key. The same function as long as the rights are the same. */
+  /**
+   * Only tools for which this function returns true: it expresses the rights of a key. The function object stays the
+   * same as long as the rights stay the same.
+   */
   allows?: (skill_name: string, tool_name: string) => boolean
   /**
-   * How long it may wait for a better method that is still getting ready, in milliseconds; by default it answers at
-   * once with what it has.
+   * How long the search may wait for a better method that is still getting ready, in milliseconds. By default the
+   * search answers at once with the method that is ready.
    */
   patience_ms?: number
 }
@@ -33,13 +36,13 @@ export interface SearchOptions {
 /** Finds tools for a query in words. */
 export interface Search {
   /**
-   * Replaces what can be found; skills that did not change since the last call are the same objects. Resolves when that
-   * can be found by some method; better ones may follow.
+   * Replaces the indexed skills. A skill that did not change since the last call is the same object. Resolves when some
+   * method can find these skills; better methods may become ready later.
    */
   index (skills: readonly SkillDefinition[]): Promise<void>
   search (query: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer>
-  /** A search will come soon: starts what it would wait for. Cheap where that was started before. */
+  /** Starts the work that the next search would wait for. Cheap when that work was started before. */
   prepare? (): void
-  /** How far it is. Synchronous and cheap; the same object until it changes. */
+  /** The present state of the search. Synchronous and cheap; returns the same object until the state changes. */
   state? (): SearchState
 }

@@ -6,53 +6,53 @@ import type { Search } from './search.ts'
 import type { SkillDefinition, ToolDefinition } from './skill.ts'
 import type { Storage } from './storage.ts'
 
-/** A call that was validated and may run. */
+/** A call of a tool that was validated and may run. */
 export interface Job {
   skill: SkillDefinition
   tool: ToolDefinition
   parameters: JsonObject
   timeout_ms: number
   transport: Execution['transport']
-  /** Name of the key it was called with, or null. */
+  /** Name of the API key of the call, or null without a key. */
   key: string | null
 }
 
 /** The skills that can be run. */
 export interface SkillCatalog {
-  /** By name. The same list until skills are replaced. */
+  /** The skills, sorted by name. The same list object until skills are replaced. */
   readonly skills: readonly SkillDefinition[]
   readonly size: number
   readonly quarantined: readonly QuarantinedSkill[]
   readonly warnings: readonly SkillWarning[]
-  /** @throws SkilletError SKILL_NOT_FOUND, naming the nearest one */
+  /** @throws SkilletError SKILL_NOT_FOUND, with the nearest known name */
   skill (name: string): SkillDefinition
-  /** @throws SkilletError SKILL_NOT_FOUND or TOOL_NOT_FOUND, naming the nearest one */
+  /** @throws SkilletError SKILL_NOT_FOUND or TOOL_NOT_FOUND, with the nearest known name */
   tool (skill_name: string, tool_name: string): { skill: SkillDefinition, tool: ToolDefinition }
   /**
-   * Checks the parameters of a call and fills in their defaults.
-   * @throws SkilletError INVALID_PARAMETERS, saying what is wrong and where
+   * Checks the parameters of a call and fills in their default values.
+   * @throws SkilletError INVALID_PARAMETERS, with the error and its place
    */
   check (skill: SkillDefinition, tool: ToolDefinition, parameters: JsonObject): void
 }
 
-/** Runs jobs as executions. */
+/** Runs each job as an execution. */
 export interface Runner {
   /**
-   * Runs a job to its end. An aborted signal cancels it. Throws at once, and not by rejecting, where there is no
-   * execution.
-   * @param accepted told its id, before the first event that carries it
-   * @returns the final record, acknowledged as `storage.durability` says
-   * @throws SkilletError OVERLOADED when the queue is full or the server stops; then there is no execution
+   * Runs a job to its end. Aborting the signal cancels the execution. When no execution can be created, the function
+   * throws synchronously; it does not return a rejected promise.
+   * @param accepted callback: receives the id of the execution before the first event with that id is published
+   * @returns the final record, acknowledged according to `storage.durability`
+   * @throws SkilletError OVERLOADED when the queue is full or the server stops; no execution exists then
    */
   run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution>
   /**
-   * Cancels an execution, of this process or another, and waits for its end.
-   * @throws SkilletError EXECUTION_NOT_FOUND; CONFLICT when it ended otherwise
+   * Cancels an execution of this process or of another process, and waits for its end.
+   * @throws SkilletError EXECUTION_NOT_FOUND; CONFLICT when the execution ended with another status
    */
   cancel (id: string, signal: CancelSignal): Promise<Execution>
 }
 
-/** What handlers of operations work with, narrowed to the rights of the call. */
+/** The services that handlers of operations use, restricted to the rights of the call. */
 export interface Services {
   config: Config
   version: Version
@@ -60,7 +60,7 @@ export interface Services {
   executions: Runner
   storage: Pick<Storage, 'get' | 'list'>
   search: Pick<Search, 'search' | 'state'>
-  /** The same list until one of them changes. */
+  /** The states of all plugins: the same list object until a state changes. */
   plugins (): readonly PluginStatus[]
   uptime_seconds (): number
 }

@@ -4,17 +4,18 @@ import type { SkillDefinition } from './skill.ts'
 export interface LoadedSkills {
   skills: SkillDefinition[]
   quarantined: QuarantinedSkill[]
-  /** What is odd about skills that were loaded all the same. */
+  /** Warnings about skills that were loaded nevertheless. */
   warnings?: SkillWarning[]
 }
 
-/** Finds skills. Later sources shadow earlier ones of the same name. */
+/** A source of skills. A skill of a later source shadows a skill of the same name from an earlier source. */
 export interface SkillSource {
-  /** @param only the name of the one skill that is asked for: others may be left out */
+  /** @param only the name of the only skill that the caller needs: the source may leave out all other skills */
   load (signal: AbortSignal, only?: string): Promise<LoadedSkills>
   /**
-   * Calls back when `load` would give something else, be it at once. Called after the first `load`, and only in a
-   * kernel with transports: a command that ends soon has no use for it. The returned function stops it.
+   * Watches the source: calls `changed` when `load` would return a different result, possibly at once. The kernel calls
+   * `watch` after the first `load`, and only when it has transports: a command that ends soon does not need a watch.
+   * The returned function stops the watch.
    */
   watch? (changed: () => void): () => void | Promise<void>
 }

@@ -1,12 +1,15 @@
 import { Type, type Static } from 'typebox'
 import type { Tool } from './schemas.ts'
 
-/** Names of secrets: native tools get them as environment variables. */
+/** Names of secrets. Native tools receive secrets as environment variables. */
 export const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_]{0,127}$/
-/** A variable's name. */
+/** Names of environment variables. */
 export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** What a skill says it needs. Absent means: no network, no writes outside a private temporary directory. */
+/**
+ * The permissions that a skill declares. Without a declaration: no network, and no writes outside a private temporary
+ * directory.
+ */
 export type Permissions = Static<typeof Permissions>
 export const Permissions = Type.Object({
   network: Type.Boolean({ default: false, description: 'May reach the network' }),
@@ -15,10 +18,11 @@ export const Permissions = Type.Object({
   secrets: Type.Array(Type.String({ pattern: SECRET_NAME.source }), { default: [], maxItems: 64, uniqueItems: true, description: 'Secrets it is given, by name' })
 }, { additionalProperties: false })
 
-/** Piece of an argument: a literal, or the name of a parameter whose value stands there. */
+/** A piece of an argument: a literal text, or the name of a parameter whose value is inserted. */
 export type CommandPiece = { literal: string } | { parameter: string }
 /**
- * An argument, an array parameter spread to one argument each (`literal` before each of them), a condition, or a group.
+ * A part of a command: an argument, an array parameter that becomes one argument for each item (with `literal` before
+ * each of them), a condition, or a group.
  */
 export type CommandPart =
   | { kind: 'argument', pieces: CommandPiece[] }
@@ -26,47 +30,47 @@ export type CommandPart =
   | { kind: 'when', parameter: string }
   | { kind: 'group', parts: CommandPart[] }
 
-/** A native tool's command, parsed from its manifest. Plain data. */
+/** The command of a native tool, parsed from the manifest. Plain data. */
 export interface CommandTemplate {
-  /** The program: a literal. */
+  /** The program: a literal text. */
   program: string
   parts: CommandPart[]
   stdin?: CommandPiece[]
   cwd?: CommandPiece[]
-  /** Variables that are set for the command; one is left out when a parameter in it is absent. */
+  /** Environment variables of the command. A variable is left out when a parameter in its value is absent. */
   env?: Record<string, CommandPiece[]>
   /** Parameters whose values may begin an argument with `-`. */
   dashes: string[]
 }
 
-/** A tool as the kernel holds it: what users see, and what its executor needs. Plain data. */
+/** A tool inside the kernel: the fields that users see, and the fields that its executor needs. Plain data. */
 export interface ToolDefinition extends Tool {
-  /** The runtime whose executor runs it, where that is not the skill's. */
+  /** The runtime whose executor runs the tool, when it differs from the runtime of the skill. */
   runtime?: string
-  /** Names of the parameters whose values are never stored or logged. */
+  /** Names of the secret parameters: their values are never stored or logged. */
   secrets: string[]
-  /** What a native tool runs. */
+  /** The command of a native tool. */
   command?: CommandTemplate
-  /** How it is called, in one line, for whoever called it wrongly. */
+  /** The usage of the tool in one line, for the error message of an invalid call. */
   usage?: string
-  /** What the script needs that the command runs. */
+  /** The requirements of the script that the command runs. */
   script?: ScriptNeeds
 }
 
-/** What a script needs, to choose what runs it and to name what is missing. */
+/** The requirements of a script: used to choose its interpreter and to name missing packages. */
 export interface ScriptNeeds {
   language: 'python' | 'node'
   /** Absolute path of the script. */
   file: string
-  /** The modules that it imports from elsewhere, each with what the language's package manager installs for it. */
+  /** The external modules that the script imports, each with the package to install with the language's manager. */
   modules: Record<string, string>
-  /** Whether the script itself names its packages (PEP 723), so that uv installs them when it runs. */
+  /** Whether the script declares its own packages (PEP 723), so that uv installs them when the script runs. */
   inline?: boolean
-  /** What runs it: a command, perhaps with arguments. */
+  /** The command that runs the script, with optional arguments. */
   interpreter: readonly string[]
 }
 
-/** A loaded skill: plain data, so that it crosses thread borders. */
+/** A loaded skill. Plain data, so that it can be passed between threads. */
 export interface SkillDefinition {
   name: string
   description: string
@@ -75,22 +79,22 @@ export interface SkillDefinition {
   /** The text of SKILL.md, without its frontmatter. */
   instructions?: string
   permissions: Permissions
-  /** Whether its tools read files that callers name. */
+  /** Whether the tools of the skill read files that callers name. */
   reads_files?: boolean
-  /** The skill whose section of the configuration stands behind its own. */
+  /** The skill whose section of the configuration provides the settings that the skill's own section does not set. */
   config_from?: string
   /** Absolute path of the skill's folder. */
   directory: string
   /** Absolute path of the JavaScript module of a script skill, or of script tools. */
   module?: string
-  /** Differs whenever the skill's code does. */
+  /** Changes whenever the code of the skill changes. */
   revision: string
   /**
-   * Differs whenever anything of the definition does; where its source gives one, it is compared instead of all that
-   * the definition holds.
+   * Changes whenever any part of the definition changes. When the source of the skill sets a digest, the kernel
+   * compares the digests instead of the whole definitions.
    */
   digest?: string
-  /** Whether the user marked it as trusted. */
+  /** Whether the user marked the skill as trusted. */
   trusted: boolean
   tools: ToolDefinition[]
 }

@@ -13,13 +13,13 @@ export interface UnfinishedExecution {
   readonly owner: ProcessIdentity
 }
 
-/** Which executions a list wants; newest first. Without a filter, any offset costs the same. */
+/** A query for a list of executions, newest first. Without a filter, every offset costs the same. */
 export interface ExecutionQuery {
-  /** 1 to 500 */
+  /** Maximum number of executions in the page, 1 to 500. */
   limit: number
-  /** Matching records to skip. */
+  /** Number of matching records to skip. */
   offset: number
-  /** Continue after the page that gave this cursor; `offset` counts from there. */
+  /** The list continues after the page that returned this cursor; `offset` counts from there. */
   cursor?: string
   skill_name?: string
   tool_name?: string
@@ -28,96 +28,107 @@ export interface ExecutionQuery {
   created_from_ms?: number
   /** Only executions created before this time (Unix milliseconds). */
   created_before_ms?: number
-  /** Only executions of tools for which this holds: the rights of a key. */
+  /** Only executions of tools for which this function returns true: it expresses the rights of a key. */
   allows?: (skill_name: string, tool_name: string) => boolean
 }
 
 export interface ExecutionPage {
   executions: ExecutionSummary[]
   /**
-   * All matching executions, whatever the cursor: exact without a filter; with one, exact up to `filteredTotalMax`,
-   * which it never exceeds.
+   * Number of all matching executions, whatever the cursor. Without a filter it is exact. With a filter it is exact up
+   * to `filteredTotalMax`, and never exceeds `filteredTotalMax`.
    */
   total: number
-  /** Where the next page begins; absent on the last. */
+  /** Cursor of the next page; absent on the last page. */
   next_cursor?: string
 }
 
-/** With a filter, a list counts matches up to here and no further. */
+/** The highest number of matches that a list with a filter counts. */
 export const filteredTotalMax = 10_000
 
 /**
- * Keeps executions. Several processes may use one store at once. Each execution has a dense sequence number,
- * given when it is first committed; the newest has the highest. Past the limits of the configuration the oldest are
- * pruned; an unfinished one is stepped over, and pruned when it ends.
+ * Stores executions. Several processes may use one store at the same time. Each execution gets a sequence number at its
+ * first commit; the numbers are dense, and the newest execution has the highest number. When the history exceeds the
+ * limits of the configuration, the storage prunes the oldest executions. It skips an unfinished execution, and prunes
+ * it when it ends.
  */
 export interface Storage {
   /**
-   * Asked before an execution begins to be: whoever may go on is never refused by `save`.
-   * @throws SkilletError OVERLOADED when too much is waiting for a commit
+   * Checks whether the storage can take a new execution. The kernel calls it before it creates an execution; `save`
+   * never refuses an execution that `admit` has accepted.
+   * @throws SkilletError OVERLOADED when too many records wait for a commit
    */
   admit (): void
   /**
-   * Takes the newest state of an execution and sees to it that a commit follows soon. Cheap and synchronous. The
-   * object may be read as late as that commit: who changes it saves it again.
+   * Takes the newest state of an execution and schedules a commit. Cheap and synchronous. The storage may read the
+   * object until that commit: code that changes the object must save it again.
    */
   save (stored: StoredExecution): void
   /**
-   * Resolves when everything saved before this call is committed to disk; callers share a commit. Rejects when that
-   * commit failed.
+   * Resolves when all records that were saved before this call are committed to disk. Several callers share one commit.
+   * Rejects when that commit failed.
    */
   commit (): Promise<void>
-  /** One execution, by id, with all that was saved, committed or not. */
+  /** Returns an execution by id, in its last saved state, committed or not. */
   get (id: string): Promise<StoredExecution | undefined>
   /**
-   * A page of executions, with all that was saved before this call.
-   * @throws SkilletError INVALID_PARAMETERS for a cursor it did not give
+   * Returns a page of executions, with all states that were saved before this call.
+   * @throws SkilletError INVALID_PARAMETERS for a cursor that this storage did not return
    */
   list (query: ExecutionQuery): Promise<ExecutionPage>
-  /** Executions without a final state, of all processes. */
+  /** Returns the executions without a final state, of all processes. */
   unfinished (): Promise<UnfinishedExecution[]>
   /**
-   * Ends executions that nobody will finish: each only where, in the transaction that writes it, it is still unfinished
-   * and still has that owner. Committed when this resolves, in few transactions, none of which takes long.
-   * @param end makes the final record of the present one: synchronous, short, and without effect where the transaction
-   * fails
-   * @returns the ids of those it ended; the others had ended, or were pruned
+   * Ends executions that no process will finish. An execution is ended only if it is still unfinished and still has the
+   * same owner in the transaction that writes it. The promise resolves after the commit. The storage uses few
+   * transactions, and none of them takes long.
+   * @param end makes the final record from the present record. It is synchronous and short, and has no effect when the
+   * transaction fails.
+   * @returns the ids of the executions that this call ended; all others had ended already, or were pruned
    */
   endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]>
   /**
-   * Asks the owner of an unfinished execution, in whatever process, to cancel it. Forgotten when the execution ends.
+   * Asks the process that owns an unfinished execution to cancel it. The storage removes the request when the execution
+   * ends.
    */
   requestCancel (id: string): Promise<void>
-  /** Ids somebody asked to cancel and that have not ended. Synchronous and cheap: it is polled. */
+  /**
+   * Returns the ids of unfinished executions for which a cancel request exists. Synchronous and cheap, because the
+   * kernel polls it.
+   */
   cancelRequests (): string[]
   /**
-   * Claims a role (such as `serve`) for a process; its holder renews it so, with a new note. Resolves undefined when it
-   * now holds the role; otherwise with the present holder. A claim whose `isAlive` is false is taken over, atomically.
+   * Claims a role (such as `serve`) for a process. The holder of a role renews its lease with the same call, and a new
+   * note. Resolves with undefined when the process now holds the role, otherwise with the lease of the present holder.
+   * When `isAlive` returns false for the present holder, the claim takes the role over, atomically.
    */
   claim (role: string, claim: Lease, isAlive: (owner: ProcessIdentity) => boolean): Promise<Lease | undefined>
-  /** Gives a role back; nothing happens when another holds it. */
+  /** Releases a role; does nothing when another process holds it. */
   release (role: string, owner: ProcessIdentity): Promise<void>
-  /** Who holds a role, be it alive or not. */
+  /** Returns the lease of the process that holds a role, whether that process is alive or not. */
   holder (role: string): Promise<Lease | undefined>
-  /** What plugins keep beside the executions, to spare themselves work. */
+  /** A cache for results of plugins, stored beside the executions. */
   readonly cache: Cache
 }
 
 /**
- * Keeps what is costly to make anew, by key. Several processes may use one at once. It is bounded, and forgets the
- * oldest first: whoever reads from it can do without.
+ * A cache, by key, of values that are expensive to compute again. Several processes may use one cache at the same time.
+ * It is bounded and drops the oldest entries first, so a reader must be able to work without any entry.
  */
 export interface Cache {
-  /** The values of so many keys, in their order; undefined where it has none. At most `cacheLimits.keys` at once. */
+  /**
+   * Returns the values of the keys, in the order of the keys; undefined for a key without a value. A call may have at
+   * most `cacheLimits.keys` keys.
+   */
   read (keys: readonly string[]): Promise<(Uint8Array | undefined)[]>
   /**
-   * Keeps values; one that is there already stays. At most `cacheLimits.keys` at once.
-   * @throws Error for a key or value above the limits; nothing of the call is kept then
+   * Stores values. A key that has a value already keeps that value. A call may have at most `cacheLimits.keys` entries.
+   * @throws Error for a key or a value above the limits; the call then stores nothing
    */
   write (entries: readonly (readonly [key: string, value: Uint8Array])[]): Promise<void>
 }
 
 export const cacheLimits = { entries: 65_536, keys: 1_000, key_characters: 200, value_bytes: 16_384 } as const
 
-/** Who holds a role, and what others should know of it (such as its URL). */
+/** The process that holds a role, and a note for other processes (such as its URL). */
 export interface Lease { owner: ProcessIdentity, note: string }

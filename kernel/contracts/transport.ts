@@ -1,9 +1,12 @@
-/** A way in: it calls operations through the gateway. It listens from the end of its `setup`. */
+/** A transport receives requests and calls operations through the gateway. It listens from the end of its `setup`. */
 export interface Transport {
-  /** Where it can be reached, once it listens. */
+  /** URL of the transport, once it listens. */
   readonly url?: string
-  /** Resolves when the only client it was made for has left. Absent where clients come and go. */
+  /** Resolves when the only client of the transport has disconnected. Absent where clients come and go. */
   readonly ended?: Promise<void>
-  /** Accepts nothing new from now on; what was accepted is still answered. Its scope closes after the drain. */
+  /**
+   * Accepts no new requests from now on; requests that were accepted are still answered. The transport's scope closes
+   * after the drain.
+   */
   quiesce? (): void | Promise<void>
 }

@@ -7,29 +7,32 @@ import type { Redactor } from '../secrets/redact.ts'
 import type { Execution, Isolation } from '../contracts/schemas.ts'
 import type { SkillSecrets } from './skill-inputs.ts'
 
-/** Why a run is ended from outside. */
+/** The reason for which the kernel ends a run: a cancel request, or an interruption. */
 export type Ending = 'cancel' | 'interrupt'
 
-/** An execution that has not ended, in this process; and what its executor tells of it. */
+/** An unfinished execution of this process. It is also the observer to which the executor reports the run. */
 export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
   readonly execution: Execution
   readonly job: Job
   readonly abort = new Canceller()
-  /** What the skill is given; undefined where it declares nothing. */
+  /** The secrets of the skill; undefined when the skill declares none. */
   readonly secrets: SkillSecrets | undefined
-  /** For everything that is kept or sent of it; undefined where there is no secret. */
+  /** Removes secrets from all data of the execution that is stored or sent; undefined when there are no secrets. */
   readonly redactor: Redactor | undefined
   #ended: Promise<Execution> | undefined
   #resolveEnded: ((ended: Promise<Execution>) => void) | undefined
-  /** performance.now() when it was accepted. */
+  /** performance.now() when the execution was accepted. */
   readonly accepted_ms = performance.now()
   ending: Ending = 'cancel'
-  /** performance.now() at its start, once it runs. */
+  /** performance.now() when the tool started; undefined before the start. */
   began_ms: number | undefined
   list: object | undefined
   previous: ActiveExecution | undefined
   next: ActiveExecution | undefined
-  /** Only where somebody listens; and not with secrets: one may lie across two pieces, where no redactor finds it. */
+  /**
+   * Defined only when the bus has a listener for output, and only for a run without secrets: a secret can be divided
+   * between two pieces of output, and the redactor would not find it.
+   */
   output?: (text: string) => void
   readonly #bus: Bus
   readonly #begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void
@@ -45,14 +48,14 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
   }
 
   /**
-   * The final record, once it is acknowledged. Whoever is told of the execution in the turn in which it begins can wait
-   * for it already.
+   * Resolves with the final record, once that is acknowledged. The promise is available at once, so that code which
+   * learns of the execution in the turn of the event loop in which it begins can already wait for it.
    */
   get ended (): Promise<Execution> {
     return this.#ended ??= new Promise(resolve => { this.#resolveEnded = resolve })
   }
 
-  /** Says what ends it. @returns `ended` */
+  /** Sets the promise that resolves with the final record. @returns `ended` */
   endBy (ended: Promise<Execution>): Promise<Execution> {
     this.#resolveEnded?.(ended)
     return this.#ended ??= ended

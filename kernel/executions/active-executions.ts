@@ -6,18 +6,18 @@ import type { ActiveExecution } from './active-execution.ts'
 import { isFinal } from './transitions.ts'
 
 /**
- * How long an execution whose id nobody knows is kept from the storage: most end sooner, and are written once. In
- * milliseconds.
+ * How long an execution stays unsaved when its id is not known outside the kernel, in milliseconds. Most executions end
+ * earlier, and are then written only once.
  */
 const unsaved_ms = 20
 
-/** The executions of this process that have not ended, and when each is saved for the first time. */
+/** The unfinished executions of this process. This class decides when an execution is saved for the first time. */
 export class ActiveExecutions {
   readonly #storage: Storage
   readonly #bus: Bus
-  /** Those that the storage does not have yet, the oldest first: nobody knows their ids. */
+  /** Executions that the storage does not have yet, the oldest first. Their ids are not known outside the kernel. */
   readonly #unsaved = new List<ActiveExecution>()
-  /** All others, by id. */
+  /** The executions that the storage has, by id. */
   readonly #saved = new Map<string, ActiveExecution>()
   #saver: NodeJS.Timeout | undefined
 
@@ -26,18 +26,18 @@ export class ActiveExecutions {
     this.#bus = bus
   }
 
-  /** @param isKnown whether somebody will know its id before it ends: then it is saved at once */
+  /** @param isKnown whether a client learns the id before the execution ends: the execution is then saved at once */
   add (active: ActiveExecution, isKnown: boolean): void {
     if (isKnown || this.#bus.has('transition')) this.#save(active)
     else this.#saveLater(active)
   }
 
-  /** Saves the newest state of one that the storage has already. */
+  /** Saves the newest state of an execution, if the storage has that execution already. */
   saveAgain (active: ActiveExecution): void {
     if (!this.#unsaved.has(active)) this.#save(active)
   }
 
-  /** One whose final record was saved. */
+  /** Removes an execution whose final record was saved. */
   remove (active: ActiveExecution): void {
     if (!this.#unsaved.delete(active)) this.#saved.delete(active.execution.id)
   }
@@ -49,12 +49,12 @@ export class ActiveExecutions {
     return undefined
   }
 
-  /** One that other processes can know of: the storage has it. */
+  /** Returns an execution by id, if the storage has it, so that other processes can know it. */
   getSaved (id: string): ActiveExecution | undefined {
     return this.#saved.get(id)
   }
 
-  /** Whether there is one that other processes can know of. */
+  /** Whether the storage has any unfinished execution of this process, so that other processes can know it. */
   get anySaved (): boolean {
     return this.#saved.size > 0
   }
@@ -73,7 +73,7 @@ export class ActiveExecutions {
     this.#storage.save({ execution: active.execution, owner: thisProcess() })
   }
 
-  /** Nobody can ask for it, unless it takes a while. */
+  /** Saves an execution only if it takes longer than `unsaved_ms`: until then, no client can ask for it. */
   #saveLater (active: ActiveExecution): void {
     this.#unsaved.push(active)
     this.#saver ??= setInterval(() => { this.#saveOld() }, unsaved_ms).unref()
@@ -83,7 +83,7 @@ export class ActiveExecutions {
     const before_ms = performance.now() - unsaved_ms
     for (const active of this.#unsaved) {
       if (active.accepted_ms > before_ms) return
-      // One that has ended is saved already, and only waits for its commit.
+      // An execution that has ended is saved already, and only waits for its commit.
       if (!isFinal(active.execution.status)) this.#save(active)
     }
     if (this.#unsaved.size > 0) return

@@ -1,15 +1,15 @@
 import { setup } from 'xstate'
 
 /**
- * What can happen to an execution:
- * `begin` it starts to run · `succeed` / `fail` its tool ended · `expire` its time limit passed ·
- * `cancel` somebody asked for its end · `interrupt` its process died or could not wait for it.
+ * The events of an execution:
+ * `begin` the tool starts · `succeed` / `fail` the tool ended · `expire` the time limit passed ·
+ * `cancel` a caller asked to cancel it · `interrupt` the process died, or could not wait for the end.
  */
 export type ExecutionEvent = { type: 'begin' | 'succeed' | 'fail' | 'expire' | 'cancel' | 'interrupt' }
 
 /**
- * The life of an execution, as states and events only: no guards, actions, delays or invocations, so that it
- * compiles to a table (transitions.ts). A queued execution can fail when its executor can't take it.
+ * The life cycle of an execution. It has only states and events, and no guards, actions, delays or invocations, so that
+ * it compiles to a table (transitions.ts). A queued execution can fail when its executor can't accept it.
  */
 export const executionMachine = setup({
   types: { events: {} as ExecutionEvent }

@@ -23,16 +23,16 @@ interface Dependencies {
   storage: Storage
   executors: ReadonlyMap<string, Executor>
   secrets: Secrets
-  /** Files and folders that tools which read files for callers must refuse. */
+  /** Files and folders that must be refused by tools which read files for callers. */
   private_paths: readonly string[]
   bus: Bus
   log: Logger
 }
 
-/** How long an aborted run has to end before its record is closed without it. */
+/** How long an aborted run may take to end, in milliseconds. After that its record is closed without the run. */
 const stragglers_ms = 3_000
 
-/** Runs executions: each is a state of the transition table, an executor's run, and a record in storage. */
+/** Runs executions. An execution has a state of the transition table, a run of an executor, and a stored record. */
 export class Executions implements Runner {
   readonly #dependencies: Dependencies
   readonly #inputs: SkillInputs
@@ -68,12 +68,12 @@ export class Executions implements Runner {
     return cancelled(await active.ended)
   }
 
-  /** Closes the records of executions whose process died, until the signal aborts. @returns how many */
+  /** Closes the records of executions whose process died, until the signal aborts. @returns their number */
   recover (signal: AbortSignal): Promise<number> {
     return this.#others.recover(signal)
   }
 
-  /** Keeps looking for requests of other processes to cancel, until the returned function is called. */
+  /** Polls for cancel requests of other processes, until the returned function is called. */
   watchCancelRequests (): () => void {
     return this.#others.watchCancelRequests(id => {
       const active = this.#active.getSaved(id)
@@ -81,14 +81,17 @@ export class Executions implements Runner {
     })
   }
 
-  /** Accepts no more, lets running ones finish for `drain_ms`, then interrupts them. Resolves when all have ended. */
+  /**
+   * Accepts no new executions, waits up to `drain_ms` for the running executions, and then interrupts them. Resolves
+   * when all executions have ended.
+   */
   async drain (drain_ms: number): Promise<void> {
     const { storage, bus, log } = this.#dependencies
     this.#stopping = true
     await within(drain_ms, this.#active.allEnded())
     for (const active of this.#active.all()) end(active, 'interrupt')
     await within(stragglers_ms, this.#active.allEnded())
-    // The others only wait for their commit.
+    // Executions with a final state only wait for their commit.
     const stragglers = this.#active.all().filter(({ execution }) => !isFinal(execution.status))
     for (const { execution } of stragglers) {
       log.error({ execution_id: execution.id }, 'an executor did not end an aborted run')
@@ -99,7 +102,7 @@ export class Executions implements Runner {
     if (stragglers.length > 0) await storage.commit()
   }
 
-  /** Where a job will run. @throws SkilletError when it can't now, or never with its parameters */
+  /** The executor of a job. @throws SkilletError when the job can't run now, or can never run with its parameters */
   #executorOf (job: Job): Executor {
     const { config, executors } = this.#dependencies
     if (this.#stopping) throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new executions')
@@ -114,7 +117,7 @@ export class Executions implements Runner {
     return executor
   }
 
-  /** @param isKnown whether somebody will know its id before it ends */
+  /** @param isKnown whether a client learns the id before the execution ends */
   #accept (job: Job, isKnown: boolean): ActiveExecution {
     const { storage, bus } = this.#dependencies
     const secrets = this.#inputs.secretsOf(job.skill)
@@ -126,7 +129,7 @@ export class Executions implements Runner {
     return active
   }
 
-  /** @param leave called when it has ended */
+  /** @param leave callback: called when the execution has ended */
   async #perform (active: ActiveExecution, executor: Executor, leave: () => void): Promise<Execution> {
     const { config, log, storage } = this.#dependencies
     const { execution, redactor } = active
@@ -179,7 +182,7 @@ export class Executions implements Runner {
     this.#active.saveAgain(active)
   }
 
-  /** Closes the record by what the executor answered. @param output without secrets */
+  /** Closes the record with the outcome of the run. @param output the output without secrets */
   #conclude (active: ActiveExecution, outcome: Outcome, output: string): void {
     const { execution, job } = active
     execution.output = output
@@ -211,7 +214,7 @@ export class Executions implements Runner {
   }
 }
 
-/** Ends a run from outside: the executor hears of it, and answers. The first reason counts. */
+/** Aborts a run: the executor receives the abort signal and answers. Only the first reason counts. */
 function end (active: ActiveExecution, ending: Ending): void {
   if (active.abort.aborted) return
   active.ending = ending

@@ -8,11 +8,11 @@ import type { ActiveExecutions } from './active-executions.ts'
 import { executionNotFound, interrupted, publish } from './record.ts'
 import { isFinal } from './transitions.ts'
 
-/** How often requests of other processes to cancel are looked for. */
+/** Interval of the poll for cancel requests of other processes, in milliseconds. */
 const cancelPoll_ms = 100
-/** How long `cancel` waits for another process to end its run. */
+/** How long `cancel` waits until another process ends its run, in milliseconds. */
 const cancelRemote_ms = 10_000
-/** Executions of dead processes that are closed before it is asked again whether to go on. */
+/** Number of executions of dead processes that are closed before the abort signal is checked again. */
 const recoverSlice = 2_048
 
 /** Recovery and cancellation across the processes that share a storage. */
@@ -28,8 +28,9 @@ export class OtherProcesses {
   }
 
   /**
-   * Cancels an execution that is not this process's, and waits for its end; of a process that died, it is closed.
-   * @throws SkilletError EXECUTION_NOT_FOUND; CONFLICT when it ended otherwise
+   * Cancels an execution of another process and waits for its end. When that process has died, the record of the
+   * execution is closed.
+   * @throws SkilletError EXECUTION_NOT_FOUND; CONFLICT when the execution ended with another status
    */
   async cancel (id: string, signal: CancelSignal): Promise<Execution> {
     let stored = await this.#find(id)
@@ -45,7 +46,7 @@ export class OtherProcesses {
     return isFinal(stored.execution.status) ? cancelled(stored.execution) : stored.execution
   }
 
-  /** Closes the records of executions whose process died, until the signal aborts. @returns how many */
+  /** Closes the records of executions whose process died, until the signal aborts. @returns their number */
   async recover (signal: AbortSignal): Promise<number> {
     const abandoned = (await this.#storage.unfinished()).filter(isOfDeadProcess())
     let closed = 0
@@ -55,7 +56,7 @@ export class OtherProcesses {
     return closed
   }
 
-  /** Keeps looking for requests of other processes to cancel, until the returned function is called. */
+  /** Polls for cancel requests of other processes, until the returned function is called. */
   watchCancelRequests (cancel: (id: string) => void): () => void {
     const timer = setInterval(() => {
       if (!this.#active.anySaved) return
@@ -64,12 +65,15 @@ export class OtherProcesses {
     return () => { clearInterval(timer) }
   }
 
-  /** Closes the records of executions that no process works on any more, where that is still so. @returns how many */
+  /**
+   * Closes the records of executions whose process died, if they are still unfinished.
+   * @returns the number of closed records
+   */
   async #interrupt (abandoned: readonly UnfinishedExecution[]): Promise<number> {
     const closed = new Map<string, Execution>()
     const ids = await this.#storage.endUnfinished(abandoned, execution => {
       const final = interrupted(execution)
-      // Only what the bus needs: all that the records hold would be too much to keep.
+      // Only the fields that the bus needs: the complete records would take too much memory.
       closed.set(final.id, { ...final, parameters: {}, output: '' })
       return final
     })
@@ -87,7 +91,7 @@ export class OtherProcesses {
   }
 }
 
-/** A record that ended as cancelled. @throws SkilletError CONFLICT when it ended otherwise */
+/** Returns a record with the status `cancelled`. @throws SkilletError CONFLICT when it has another status */
 export function cancelled (execution: Execution): Execution {
   if (execution.status !== 'cancelled') throw conflict(execution)
   return execution
@@ -98,8 +102,8 @@ function conflict ({ id, status }: Execution): SkilletError {
 }
 
 /**
- * Finds what belongs to processes that live no more. Each process is asked for once: that reads a file, or starts a
- * command.
+ * Returns a filter for executions of dead processes. The filter checks each process only once, because a check reads a
+ * file or starts a command.
  */
 function isOfDeadProcess (): (unfinished: { owner: ProcessIdentity }) => boolean {
   const known = new Map<string, boolean>()

@@ -2,17 +2,19 @@ import { SkilletError } from '../lib/errors.ts'
 import { isObject } from '../lib/json.ts'
 import type { Execution } from '../contracts/schemas.ts'
 
-/** What may wait for a commit while more executions are admitted, in every storage. */
+/**
+ * Limits of the executions that wait for a commit, for every storage. At a limit, no further executions are admitted.
+ */
 export const pendingLimits = { executions: 50_000, bytes: 256 * 1_048_576 } as const
 
-/** A record beside its texts, in bytes: about what V8 needs for its objects. */
+/** Size of a record without its texts, in bytes: about the memory that V8 needs for its objects. */
 const frame_bytes = 1_000
-/** A number, a boolean, or the place of a value in its list or object. */
+/** Size of a number, a boolean, or the slot of a value in its array or object, in bytes. */
 const value_bytes = 8
 
 /**
- * About how many bytes of memory a record takes; at most two for each character. It is asked for each record that is
- * saved, so it looks at lengths only and makes nothing.
+ * Estimates the memory of a record in bytes, with two bytes for each character at most. The function runs for each
+ * saved record, so it only adds lengths and allocates nothing.
  */
 export function recordBytes ({ parameters, output, error }: Execution): number {
   const ofError = error === null ? 0 : 2 * error.message.length + valueBytes(error.details)
@@ -27,7 +29,7 @@ function valueBytes (value: unknown): number {
   return bytes
 }
 
-/** @throws SkilletError OVERLOADED when so much waits for a commit that no further execution may begin */
+/** @throws SkilletError OVERLOADED when the executions that wait for a commit have reached a limit */
 export function refuseTooManyPending (executions: number, bytes: number): void {
   if (executions >= pendingLimits.executions) {
     throw overloaded(`${executions} executions`, `${pendingLimits.executions}`)

@@ -9,9 +9,9 @@ import { secretMark, type Redactor } from '../secrets/redact.ts'
 import type { ExecutionEvent } from './execution.machine.ts'
 import { isFinal, nextStatus } from './transitions.ts'
 
-/** The record of an execution: how it begins, moves from state to state, and what callers get of it. */
+/** The record of an execution: its first state, its transitions, and the result for callers. */
 
-/** The record of a job that waits. @param redactor takes secret values out of its parameters */
+/** Makes the record of a queued job. @param redactor removes secret values from the parameters */
 export function recordOf (job: Job, redactor: Redactor | undefined): Execution {
   return {
     id: newExecutionId(),
@@ -35,17 +35,17 @@ export function recordOf (job: Job, redactor: Redactor | undefined): Execution {
 }
 
 /**
- * Moves a record to the state that an event leads to.
- * @param began_ms performance.now() when its tool began, if it did
- * @param ago_ms how long ago it happened
- * @returns whether that is another state
+ * Applies an event to a record and moves it to the next state.
+ * @param began_ms performance.now() when the tool started, if it started
+ * @param ago_ms how long ago the event happened, in milliseconds
+ * @returns whether the state changed
  */
 export function move (execution: Execution, type: ExecutionEvent['type'], bus: Bus, began_ms: number | undefined, ago_ms = 0): boolean {
   const status = nextStatus(execution.status, { type })
   if (status === execution.status) return false
   execution.status = status
   const then = isoTime(Date.now() - ago_ms)
-  // Told late and rounded, it may seem to have begun before it was there.
+  // An event that is reported late, and rounded, could seem to be earlier than the creation of the execution.
   const at = then < execution.created_at ? execution.created_at : then
   if (isFinal(status)) {
     execution.finished_at = at
@@ -55,7 +55,7 @@ export function move (execution: Execution, type: ExecutionEvent['type'], bus: B
   return true
 }
 
-/** Notes the present state as entered at a time, and publishes it. */
+/** Adds the present state to the transitions, with its time, and publishes it. */
 export function recordTransition (execution: Execution, at: string, bus: Bus): void {
   execution.transitions.push({ status: execution.status, at })
   publish(execution, bus)
@@ -68,7 +68,7 @@ export function publish ({ id, skill_name, tool_name, transitions }: Execution, 
   if (newest !== undefined) bus.emit('transition', { execution_id: id, skill_name, tool_name, ...newest })
 }
 
-/** The final record of an execution that nobody finishes. */
+/** Makes the final record of an execution that no process will finish. */
 export function interrupted (execution: Execution): Execution {
   const status = nextStatus(execution.status, { type: 'interrupt' })
   const at = isoTime()
@@ -82,7 +82,7 @@ export function interrupted (execution: Execution): Execution {
   }
 }
 
-/** What a caller of `execute` gets for a final record: the record itself, or the error it ended with. */
+/** Returns a final record to a caller of `execute`. @throws SkilletError when the execution ended with an error */
 export function resultOf (execution: Execution): Execution {
   const { error } = execution
   if (error === null) return execution
@@ -94,10 +94,10 @@ export function executionNotFound (id: string): SkilletError {
   return new SkilletError('EXECUTION_NOT_FOUND', message, { execution_id: id })
 }
 
-/** The parameters as they are recorded: a secret value is not, nor where another parameter holds it. */
+/** The parameters for the record: without secret values, also where another parameter contains a secret value. */
 function withoutSecrets (tool: ToolDefinition, parameters: Execution['parameters'], redactor: Redactor | undefined): Execution['parameters'] {
   if (tool.secrets.length === 0 && redactor === undefined) return parameters
   const entries = Object.entries(parameters).map(([name, value]) => [name, tool.secrets.includes(name) ? secretMark : value])
-  const shown = Object.fromEntries(entries) as Execution['parameters'] // the same names
+  const shown = Object.fromEntries(entries) as Execution['parameters'] // has the same names
   return redactor === undefined ? shown : redactor.data(shown)
 }

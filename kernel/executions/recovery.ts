@@ -3,12 +3,12 @@ import type { Executions } from './executions.ts'
 import type { Logger } from '../lib/log.ts'
 import { within } from '../lib/within.ts'
 
-/** How often a long-lived process looks for executions whose process died. */
+/** Interval at which a long-lived process looks for executions whose process died, in milliseconds. */
 const every_ms = 5_000
-/** How long a start waits for the first look: what is left of it is done while the kernel serves. */
+/** How long the start waits for the first recovery, in milliseconds. The rest is done while the kernel serves. */
 const first_ms = 1_000
 
-/** Closes the executions whose process died: at the start, and every few seconds. */
+/** Closes the executions whose process died, at the start and every few seconds. */
 export class Recovery {
   readonly #executions: Executions
   readonly #log: Logger
@@ -21,20 +21,20 @@ export class Recovery {
     this.#log = log
   }
 
-  /** Begins, and resolves when the first look is over or has taken long. */
+  /** Starts the recovery. Resolves when the first recovery has ended, or after `first_ms`. */
   async start (): Promise<void> {
     this.#timer = setInterval(() => { void this.#look() }, every_ms).unref()
     await within(first_ms, this.#look())
   }
 
-  /** Resolves when it has ended. */
+  /** Stops the recovery. Resolves when a running recovery has ended. */
   async close (): Promise<void> {
     this.#stop.abort()
     clearInterval(this.#timer)
     await this.#running
   }
 
-  /** One look at a time. Never rejects: a history that can't be written now is tried again. */
+  /** Runs one recovery at a time. Never rejects: when the history can't be written now, the next interval retries. */
   #look (): Promise<void> {
     return this.#running ??= this.#recover().finally(() => { this.#running = undefined })
   }

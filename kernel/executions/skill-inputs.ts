@@ -6,21 +6,21 @@ import { messageOf } from '../lib/errors.ts'
 import { createRedactor, type Redactor } from '../secrets/redact.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 
-/** The configuration of a skill that has none. */
+/** The settings of a skill without a section in the configuration. */
 const unset = Object.freeze({})
 
-/** The secrets of a run's skill, or why it can't have them. */
+/** The secrets of a run's skill, and the reason when they are not available. */
 export interface SkillSecrets { values: Record<string, string>, refusal: string | undefined }
 
-/** What a run gets beside its parameters: the settings and the secrets of its skill. */
+/** The inputs of a run beside its parameters: the settings and the secrets of its skill. */
 export class SkillInputs {
   readonly #config: Config
   readonly #secrets: Secrets
   readonly #private_paths: readonly string[]
-  /** Settings of skills that get more than their own section: the same object as long as the skill is. */
+  /** Settings of skills that need more than their own section. A skill object always gets the same settings object. */
   readonly #settings = new WeakMap<SkillDefinition, JsonObject>()
 
-  /** @param private_paths files and folders that tools which read files for callers must refuse */
+  /** @param private_paths files and folders that must be refused by tools which read files for callers */
   constructor (config: Config, secrets: Secrets, private_paths: readonly string[]) {
     this.#config = config
     this.#secrets = secrets
@@ -42,7 +42,8 @@ export class SkillInputs {
   }
 
   /**
-   * The secrets of a skill; undefined where it declares none. Looked up for every run, so that a change takes effect.
+   * The secrets of a skill; undefined when the skill declares none. They are looked up for every run, so that a changed
+   * secret takes effect.
    */
   secretsOf ({ name, permissions }: SkillDefinition): SkillSecrets | undefined {
     if (permissions.secrets.length === 0) return undefined
@@ -56,7 +57,7 @@ export class SkillInputs {
   }
 }
 
-/** What takes the secret values of a run out of all that is kept and sent; undefined where there is none. */
+/** Makes the redactor that removes the secret values of a run from stored and sent data; undefined without secrets. */
 export function redactorOf ({ tool, parameters }: Job, secrets: SkillSecrets | undefined): Redactor | undefined {
   if (secrets === undefined && tool.secrets.length === 0) return undefined
   const values = tool.secrets.map(name => Object.hasOwn(parameters, name) ? parameters[name] : undefined)

@@ -2,12 +2,12 @@ import type { AnyStateMachine } from 'xstate'
 import { executionMachine, type ExecutionEvent } from './execution.machine.ts'
 import { EXECUTION_STATUSES, type ExecutionStatus } from '../contracts/schemas.ts'
 
-/** From a state, by event, to the next state. An event a state does not know is not there: it changes nothing. */
+/** Maps a state and an event to the next state. An event that is missing in a state does not change the state. */
 export type TransitionTable = ReadonlyMap<string, ReadonlyMap<string, string>>
 
 /**
  * Compiles a flat machine to its transition table.
- * @throws Error naming the state, when the machine has anything that a table can't hold: guards, actions,
+ * @throws Error with the name of the state, when the machine has a feature that a table can't hold: guards, actions,
  * entry or exit, delayed or eventless transitions, invocations, nested states, several targets, wildcards.
  */
 export function compileTransitions (machine: AnyStateMachine): TransitionTable {
@@ -16,7 +16,7 @@ export function compileTransitions (machine: AnyStateMachine): TransitionTable {
     const refuse = (what: string): never => { throw new Error(`state "${name}" of machine "${machine.id}" has ${what}; only states and events compile to a table`) }
     if (state.type !== 'atomic' && state.type !== 'final') refuse('nested states')
     if (state.invoke.length > 0) refuse('an invocation')
-    if (state.after.length > 0) refuse('a delayed transition') // before the actions by which it is scheduled
+    if (state.after.length > 0) refuse('a delayed transition') // checked before the entry actions that schedule it
     if (state.entry.length > 0 || state.exit.length > 0) refuse('an entry or exit action')
     if ((state.always ?? []).length > 0) refuse('an eventless transition')
     const row = new Map<string, string>()
@@ -43,13 +43,13 @@ function isStatus (name: string): name is ExecutionStatus {
   return statuses.has(name)
 }
 
-/** The state after an event; the same state where the event does not apply. */
+/** Returns the state after an event; the same state when the event does not apply. */
 export function nextStatus (status: ExecutionStatus, event: ExecutionEvent): ExecutionStatus {
   const next = executionTransitions.get(status)?.get(event.type)
   return next !== undefined && isStatus(next) ? next : status
 }
 
-/** Whether a state is one that nothing leaves. */
+/** Whether a state is final: no event leads to another state. */
 export function isFinal (status: ExecutionStatus): boolean {
   return executionTransitions.get(status)?.size === 0
 }

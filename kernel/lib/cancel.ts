@@ -1,15 +1,16 @@
 /**
- * What tells of a cancellation. Every AbortSignal is one. Where it is only listened to, a `Canceller` does for a
- * tenth of what a controller and its signal cost, which is most of what a short execution costs the kernel.
+ * A signal of a cancellation. Every AbortSignal is a CancelSignal. For code that only listens, a `Canceller` is enough.
+ * It costs a tenth of an AbortController with its signal, which would be most of the kernel's cost for a short
+ * execution.
  */
 export interface CancelSignal {
   readonly aborted: boolean
-  /** The listener is called once, when it is aborted; not when it was already. */
+  /** Adds a listener, which is called once, when the signal aborts. It is not called when the signal aborted before. */
   addEventListener (type: 'abort', listener: () => void, options?: { once?: boolean }): void
   removeEventListener (type: 'abort', listener: () => void): void
 }
 
-/** A controller that is its own signal. Most have one listener, so that one is no list. */
+/** A controller that is its own signal. Most have a single listener, so the first listener is stored without a list. */
 export class Canceller implements CancelSignal {
   #aborted = false
   #first: (() => void) | undefined
@@ -41,7 +42,7 @@ export class Canceller implements CancelSignal {
   }
 }
 
-/** An AbortSignal for those who need one. */
+/** Returns an AbortSignal that follows the signal, for code that needs an AbortSignal. */
 export function abortSignalOf (signal: CancelSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal
   const controller = new AbortController()

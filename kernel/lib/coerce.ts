@@ -1,8 +1,8 @@
 import { decodeJson } from './json.ts'
 
 /**
- * Text, from a query string, a variable or the command line, as a value of the schema's type. Text that does not
- * read as that type stays a string, for validation to refuse with its own message.
+ * Converts a text from a query string, a variable or the command line to the type of the schema. A text that can't be
+ * converted stays a string, so that the validation refuses it with its own message.
  */
 export function coerceText (schema: unknown, text: string): unknown {
   switch (typeOf(schema)) {

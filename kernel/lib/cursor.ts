@@ -1,14 +1,14 @@
 import { SkilletError } from './errors.ts'
 
-/** The text of a cursor, for stores that number their executions: the next page begins below this sequence number. */
+/** Makes a cursor for storages with sequence numbers: the next page begins below this sequence number. */
 export function encodeCursor (sequence: number): string {
   return `before-${sequence.toString(36)}`
 }
 
-/** @throws SkilletError INVALID_PARAMETERS unless `encodeCursor` makes that very text */
+/** Reads the sequence number of a cursor. @throws SkilletError INVALID_PARAMETERS if `encodeCursor` did not make it */
 export function decodeCursor (cursor: string): number {
   const sequence = Number.parseInt(cursor.slice('before-'.length), 36)
-  // No page ends at the number 1 with more to come, so no cursor is made of it.
+  // After the sequence number 1 there is no further page, so the smallest number in a cursor is 2.
   if (!Number.isSafeInteger(sequence) || sequence < 2 || encodeCursor(sequence) !== cursor) {
     throw new SkilletError('INVALID_PARAMETERS', 'cursor is none that this history gave', { cursor })
   }

@@ -4,27 +4,28 @@ import { parseEnv } from 'node:util'
 import { messageOf } from './errors.ts'
 import { isAbsent } from './file.ts'
 
-/** The largest `.env`, in bytes. */
+/** The maximum size of a `.env`, in bytes. */
 const bytesMax = 65_536
 
-/** What is taken of a `.env`: settings, and the API key. */
+/** The variables that are read from a `.env`: settings, and the API key. */
 const wanted = /^(SKILLET_[A-Z0-9_]+|SERVICE_API_KEY)$/
 
 export interface EnvFile {
   path: string
-  /** Its variables that count here: `SKILLET_…` and `SERVICE_API_KEY`. */
+  /** The variables of the file that Skillet uses: `SKILLET_…` and `SERVICE_API_KEY`. */
   values: Record<string, string>
 }
 
-/** The `.env` in a folder, which need not be there. */
+/** The path of the `.env` in a folder; the file may be missing. */
 export function envFile (directory: string): string {
   return join(directory, '.env')
 }
 
 /**
- * The `.env` in a folder; without values where there is none. What else is in it is for others.
- * @throws Error naming the file, and the line or what to run, when it can't be read, is no list of NAME=value, or
- * others could have written it or read the key in it
+ * Reads the `.env` in a folder; the result has no values when the file is missing. All other variables in the file are
+ * ignored.
+ * @throws Error with the name of the file, and the line or a command that helps, when the file can't be read, is no
+ * list of NAME=value, or when other users can write to it or read the key in it
  */
 export function readEnvFile (directory: string): EnvFile {
   const path = envFile(directory)
@@ -41,7 +42,7 @@ function read (path: string): { text: string, mode: number } {
     const descriptor = openSync(path, 'r')
     try {
       const stats = fstatSync(descriptor)
-      if (!stats.isFile()) return { text: '', mode: 0 } // a folder of that name is somebody else's
+      if (!stats.isFile()) return { text: '', mode: 0 } // a folder with this name belongs to another program
       if (stats.size > bytesMax) throw new Error(`it has ${stats.size} bytes; the most is ${bytesMax}`)
       return { text: readFileSync(descriptor, 'utf8').replace(/^\uFEFF/, ''), mode: stats.mode }
     } finally {
@@ -54,7 +55,8 @@ function read (path: string): { text: string, mode: number } {
 }
 
 /**
- * Node's parser passes over what it does not understand; a setting that was mistyped would be lost in silence.
+ * Refuses invalid lines. Node's parser skips lines that it does not understand, so a mistyped setting would be lost
+ * without a message.
  * @throws Error
  */
 function refuseBroken (path: string, text: string): void {

@@ -1,11 +1,11 @@
-/** What sort of fault an error is. Each transport maps kinds, never codes, to its own signals. */
+/** The kind of an error. Each transport maps kinds, never codes, to its own signals. */
 export type ErrorKind =
   | 'invalid' | 'unauthenticated' | 'forbidden' | 'missing' | 'method' | 'size' | 'media_type'
   | 'conflict' | 'tool_failed' | 'limited' | 'overloaded' | 'interrupted' | 'internal' | 'timed_out'
 
 /**
- * The one table of errors: every code, its kind and its meaning. A code is never reused for another
- * meaning. Documentation, HTTP statuses and exit codes are derived from it.
+ * The table of all errors: each code with its kind and its meaning. A code is never reused for another meaning. The
+ * documentation, HTTP statuses and exit codes are derived from this table.
  */
 export const ERRORS = {
   INVALID_PARAMETERS: { kind: 'invalid', meaning: 'Tool parameters, or another malformed body, path or query value, are invalid' },
@@ -34,19 +34,19 @@ export function isErrorCode (text: string): text is ErrorCode {
   return Object.hasOwn(ERRORS, text)
 }
 
-/** Context of an error: plain JSON. */
+/** Further facts about an error, as plain JSON. */
 export type ErrorDetails = Record<string, unknown>
 
-/** The error as users see it, in every transport. */
+/** The form of an error that users see, in every transport. */
 export interface ErrorEnvelope {
   error: { code: ErrorCode, message: string, details: ErrorDetails }
   success: false
 }
 
-/** What marks an error as ours, in whichever copy of this file it was made. */
+/** The mark of a SkilletError, the same in every copy of this file. */
 const mark = Symbol.for('skillet.error')
 
-/** The only error that crosses the kernel's border. Its message is for the user; the cause is for the log. */
+/** The only error that leaves the kernel. Its message is for the user; its cause is for the log. */
 export class SkilletError extends Error {
   /**
    * npm may put a copy of Skillet beside a plugin: an error of one copy is known by the other. A class that extends this
@@ -75,12 +75,15 @@ export class SkilletError extends Error {
     return ERRORS[this.code].kind
   }
 
-  /** The envelope all transports answer with. */
+  /** The envelope that all transports send as the answer. */
   envelope (): ErrorEnvelope {
     return { error: { code: this.code, message: this.message, details: this.details }, success: false }
   }
 
-  /** Any thrown value as a SkilletError; a stranger becomes INTERNAL, with nothing of its inside in the message. */
+  /**
+   * Converts any thrown value to a SkilletError. A foreign error becomes INTERNAL, and its own message does not appear
+   * in the new message.
+   */
   static from (thrown: unknown): SkilletError {
     if (thrown instanceof SkilletError) return thrown
     return new SkilletError('INTERNAL', 'The server met an unexpected fault; its log says more', {}, { cause: thrown })
@@ -90,7 +93,7 @@ export class SkilletError extends Error {
 /** The message of any thrown value, for logs and for reasons shown to the operator. */
 export function messageOf (thrown: unknown): string {
   try {
-    // A message that came from elsewhere may be anything.
+    // The message of a foreign error may be any value.
     return String(thrown instanceof Error ? thrown.message : thrown)
   } catch {
     return 'a value was thrown that can\'t be described'

@@ -4,22 +4,24 @@ import { dirname } from 'node:path'
 import { isObject } from './json.ts'
 import { isAlive, thisProcess, type ProcessIdentity } from './process-identity.ts'
 
-/** How long a writer waits for another, in milliseconds. */
+/** How long a writer waits for the lock of another writer, in milliseconds. */
 const lock_ms = 5_000
 
-/** Whether an error is one of the system's, with one of these codes. */
+/** Whether an error is a system error with one of these codes. */
 export function hasCode (error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code)
 }
 
-/** Whether an error says that nothing is at a path. */
+/** Whether an error means that a path does not exist. */
 export function isAbsent (error: unknown): boolean {
   return hasCode(error, 'ENOENT', 'ENOTDIR')
 }
 
 /**
- * Writes a file aside and renames it: whoever reads the path sees it as it was before, or whole.
- * @param options `mode` of the file, 0600 by default; `durable`: on disk when this resolves, which a cache need not be
+ * Writes a temporary file and renames it, so that a reader of the path sees either the old file or the complete new
+ * file.
+ * @param options `mode`: mode of the file, default 0600; `durable`: whether the file is on disk when the promise
+ * resolves, default true; a cache does not need it
  */
 export async function replaceFile (path: string, text: string, { mode = 0o600, durable = true } = {}): Promise<void> {
   const aside = `${path}.${randomUUID()}.tmp`
@@ -40,11 +42,11 @@ export async function replaceFile (path: string, text: string, { mode = 0o600, d
 }
 
 /**
- * Changes a file in one step; processes that change it at once take turns. A new file is for its owner only, in a
- * directory that is; one that is there keeps its mode, and a link stays a link.
- * @param change gives the new text for the present one, which is empty where there is no file; undefined leaves it
- * alone
- * @throws Error, and the file is as it was
+ * Changes a file atomically; processes that change it at the same time take turns. Only the owner can read a new file
+ * and a new directory. An existing file keeps its mode, and a link stays a link.
+ * @param change returns the new text for the present text (empty when there is no file); undefined leaves the file
+ * unchanged
+ * @throws Error, and the file stays unchanged
  */
 export async function changeFile (path: string, change: (text: string) => string | undefined): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -63,8 +65,8 @@ export async function changeFile (path: string, change: (text: string) => string
 }
 
 /**
- * Takes a lock file, waiting for another that holds it; that of a process which died is taken away.
- * @returns what gives it back
+ * Acquires a lock file, and waits while another process holds it. The lock of a dead process is removed.
+ * @returns a function that releases the lock
  */
 async function lock (path: string): Promise<() => Promise<void>> {
   for (const until = performance.now() + lock_ms; ;) {
@@ -77,7 +79,7 @@ async function lock (path: string): Promise<() => Promise<void>> {
         await file.close()
       }
       try {
-        await link(own, path) // it appears whole: nobody reads half an owner
+        await link(own, path) // the file appears complete: no process reads half an owner
       } finally {
         await rm(own, { force: true })
       }
@@ -94,7 +96,7 @@ async function lock (path: string): Promise<() => Promise<void>> {
 async function takeAwayIfDead (path: string): Promise<void> {
   const held = await ownerOf(path)
   if (held === undefined || isAlive(held)) return
-  // Renaming decides who takes it away. Should a new one have come between, it is put back.
+  // The rename decides which process removes the lock. If a new lock was created in between, it is restored.
   const away = `${path}.${randomUUID()}`
   try {
     await rename(path, away)

@@ -1,18 +1,18 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Random bytes are drawn by the page: one call into crypto for 400 ids. */
+/** A pool of random bytes: one call of crypto fills it for 500 ids. */
 const pool = Buffer.allocUnsafe(4000)
 let used = pool.length
 let lastMs = 0
 let counter = 0
-/** Of the millisecond `lastMs`. */
+/** The first characters of the ids in the millisecond `lastMs`. */
 let prefix = ''
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 /**
  * A new UUIDv7 (RFC 9562 §5.7): 48 bits of Unix milliseconds, a 12-bit counter that keeps the ids of one
  * millisecond in order (§6.2, method 1; on overflow the time runs ahead by a millisecond), 62 random bits.
- * Ids made by one process sort in the order of their making.
+ * The ids of one process sort in the order of their creation.
  */
 export function newExecutionId (now_ms: number = Date.now()): string {
   if (now_ms > lastMs) {

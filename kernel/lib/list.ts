@@ -1,4 +1,4 @@
-/** What can stand in a list. Its fields are the list's. */
+/** An item of a list. Only the list sets these fields. */
 export interface Listed<T> {
   list: object | undefined
   previous: T | undefined
@@ -6,9 +6,9 @@ export interface Listed<T> {
 }
 
 /**
- * A doubly linked list whose items hold their neighbours; an item is in one list at most. Anything is dropped at once,
- * however long the list, and nothing of it stays behind: the tables of a Map through which thousands of values pass in
- * a second grow old, and hold what was in them until the collector's next full round (a third of all it did, when
+ * A doubly linked list whose items hold their neighbours. An item can be in one list at most. The list removes an item
+ * in constant time and keeps no reference to it. The tables of a Map through which thousands of values pass in a second
+ * grow old, and hold the removed values until the next full garbage collection (a third of the collector's work, when
  * executions went through three Maps).
  */
 export class List<T extends Listed<T>> {
@@ -45,7 +45,7 @@ export class List<T extends Listed<T>> {
     this.#first = item
   }
 
-  /** @returns whether it was there */
+  /** Removes an item. @returns whether the item was in the list */
   delete (item: T): boolean {
     if (!this.has(item)) return false
     const { previous, next } = item
@@ -64,7 +64,7 @@ export class List<T extends Listed<T>> {
     return first
   }
 
-  /** From the first on; the one that is taken at the moment may be deleted. */
+  /** Iterates from the first item. The present item may be deleted during the iteration. */
   * [Symbol.iterator] (): Generator<T, void> {
     for (let item = this.#first; item !== undefined;) {
       const { next } = item

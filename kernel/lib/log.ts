@@ -1,6 +1,6 @@
 type LogMethod = (fields: Record<string, unknown>, message: string) => void
 
-/** The logger that the kernel and the plugins write to: structured fields and a message. Pino fits it. */
+/** The logger that the kernel and the plugins write to: structured fields and a message. A Pino logger fits. */
 export interface Logger {
   debug: LogMethod
   info: LogMethod
@@ -9,5 +9,5 @@ export interface Logger {
   child (fields: Record<string, unknown>): Logger
 }
 
-/** A logger that drops everything. */
+/** A logger that writes nothing. */
 export const silentLogger: Logger = { debug () {}, info () {}, warn () {}, error () {}, child: () => silentLogger }

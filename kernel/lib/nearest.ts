@@ -1,8 +1,9 @@
 import { closest, distance } from 'fastest-levenshtein'
 
 /**
- * The known name nearest to a mistaken one, when near enough to be what was meant; or the only one that it shortens, as
- * `args` does `arguments`, or of which it is a word, as `unpack` is of `office_unpack`.
+ * Finds the known name that a mistaken name probably means: the nearest known name, if the difference is small enough.
+ * Otherwise the only known name of which the mistaken name is a short form (`args` for `arguments`) or a word (`unpack`
+ * for `office_unpack`).
  */
 export function nearest (mistaken: string, known: Iterable<string>): string | undefined {
   const names = [...known]
@@ -13,7 +14,7 @@ export function nearest (mistaken: string, known: Iterable<string>): string | un
   return longer.length === 1 ? longer[0] : undefined
 }
 
-/** Whether a name begins as another, and has of its further letters some, in their order. */
+/** Whether `short` has the same first letter as `name`, and its other letters occur in `name` in the same order. */
 function shortens (short: string, name: string): boolean {
   if (short.length < 3 || short.length >= name.length || short[0] !== name[0]) return false
   let at = 0
@@ -21,7 +22,7 @@ function shortens (short: string, name: string): boolean {
   return at === short.length
 }
 
-/** `; did you mean "…"?`, or nothing. */
+/** The text `; did you mean "…"?`, or an empty text when no known name is near. */
 export function didYouMean (mistaken: string, known: Iterable<string>): string {
   const found = nearest(mistaken, known)
   return found === undefined ? '' : `; did you mean "${found}"?`

@@ -1,11 +1,12 @@
-/** How long work goes on between two turns of the event loop, in milliseconds. */
+/** How long work may continue between two turns of the event loop, in milliseconds. */
 const slice_ms = 5
 
-/** Long work in steps of less than a millisecond or so each, and what it comes to. */
+/** Long work as a generator: each step takes less than about a millisecond, and the return value is the result. */
 export type Steps<T> = Generator<undefined, T>
 
 /**
- * What is to be awaited between the steps of long work: lets the event loop turn when it has gone on for long enough.
+ * Returns a function to call between the steps of long work. When the work has run for `slice_ms`, the function returns
+ * a promise to await, which resolves after a turn of the event loop; otherwise it returns undefined.
  */
 export function pauses (): () => Promise<void> | undefined {
   let since_ms = performance.now()
@@ -20,7 +21,7 @@ export function pauses (): () => Promise<void> | undefined {
   }
 }
 
-/** Does all steps now. */
+/** Runs all steps synchronously. */
 export function atOnce<T> (steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next()
@@ -28,7 +29,7 @@ export function atOnce<T> (steps: Steps<T>): T {
   }
 }
 
-/** Does the steps, and lets the event loop turn between them. */
+/** Runs the steps, and lets the event loop process other events between them. */
 export async function inTurns<T> (steps: Steps<T>): Promise<T> {
   const pause = pauses()
   for (;;) {

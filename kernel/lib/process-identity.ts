@@ -1,22 +1,22 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** A process, told apart from a later one that got the same id. */
+/** The identity of a process. It differs from the identity of a later process with the same process id. */
 export interface ProcessIdentity {
   pid: number
-  /** When it started, in whatever form the system tells; only compared for equality. */
+  /** The start time of the process, in a form that depends on the system; only compared for equality. */
   started: string
 }
 
 /**
- * When a process started: on Linux, field 22 of /proc/<pid>/stat (clock ticks since boot) and the boot's id;
- * elsewhere what `ps` says. Undefined when there is no such process.
+ * The start time of a process: on Linux, field 22 of /proc/<pid>/stat (clock ticks since boot) and the boot id;
+ * on other systems, the output of `ps`. Undefined when there is no such process.
  */
 function startOf (pid: number): string | undefined {
   try {
     if (process.platform === 'linux') {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      // The command name, in parentheses, may itself hold spaces and parentheses.
+      // The command name, in parentheses, may itself contain spaces and parentheses.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
       const state = fields[0]
       if (state === 'Z' || state === 'X') return undefined
@@ -35,12 +35,12 @@ function bootId (): string {
 
 let self: ProcessIdentity | undefined
 
-/** This process. */
+/** The identity of this process. */
 export function thisProcess (): ProcessIdentity {
   return self ??= { pid: process.pid, started: startOf(process.pid) ?? 'unknown' }
 }
 
-/** Whether that very process still lives. */
+/** Whether the process with this identity is still alive. */
 export function isAlive (owner: ProcessIdentity): boolean {
   const me = thisProcess()
   if (owner.pid === me.pid) return owner.started === me.started

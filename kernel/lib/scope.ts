@@ -1,9 +1,9 @@
 export type Disposer = () => void | Promise<void>
 
 /**
- * Undo list of whoever acquires resources: `defer` on the line after each acquisition, `close` once.
- * Disposers run last in, first out, each to its end before the next; one that fails does not stop the
- * others. (Node 20 has no AsyncDisposableStack.)
+ * A list of functions that release resources. Call `defer` on the line after each acquisition, and `close` once.
+ * Disposers run last in, first out; each disposer ends before the next disposer starts. When a disposer fails, the
+ * remaining disposers run nevertheless. (Node 20 has no AsyncDisposableStack.)
  */
 export class Scope {
   readonly #disposers: Disposer[] = []
@@ -13,22 +13,22 @@ export class Scope {
   #undoing: Promise<void> | undefined
 
   /**
-   * @param reportLate called with what a disposer threw that was registered after `close`: nobody may be left who waits
-   * for that
+   * @param reportLate callback: receives the error of a disposer that was registered after `close`, because perhaps no
+   * caller waits for that disposer
    */
   constructor (reportLate: (error: unknown) => void = () => {}) {
     this.#reportLate = reportLate
   }
 
-  /** Registers the undo of what was just acquired. On a closed scope it is undone at once. */
+  /** Registers the function that releases an acquired resource. On a closed scope, the function runs at once. */
   defer (disposer: Disposer): void {
     if (this.#undoing === undefined) this.#disposers.push(disposer)
     else this.#undoing = this.#undoing.then(() => this.#undo(disposer, this.#reportLate))
   }
 
   /**
-   * Undoes everything; later calls wait for the first, and for what was registered since. Rejects with an
-   * AggregateError of what failed.
+   * Runs all disposers. A later call waits for the first call, and for disposers that were registered since. Rejects
+   * with an AggregateError of all errors.
    */
   async close (): Promise<void> {
     await (this.#undoing ??= this.#undoAll())

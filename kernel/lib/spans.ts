@@ -1,7 +1,7 @@
-/** Places in a text, in UTF-16 code units: from, to, from, to, and so on. In order; none reaches into the next. */
+/** Spans of a text, in UTF-16 code units: from, to, from, to, and so on. Sorted, without overlaps. */
 export type Spans = readonly number[]
 
-/** Collects spans in the order of their ends; those that overlap become one, those that only touch stay two. */
+/** Collects spans in the order of their ends. Overlapping spans become one; adjacent spans stay separate. */
 export class SpanList {
   readonly spans: number[] = []
 
@@ -17,7 +17,7 @@ export class SpanList {
   }
 }
 
-/** All that either covers; what overlaps is one. */
+/** The union of two lists of spans. Overlapping spans become one. */
 export function joinSpans (a: Spans, b: Spans): Spans {
   if (a.length === 0 || b.length === 0) return a.length === 0 ? b : a
   const joined = new SpanList()

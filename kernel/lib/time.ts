@@ -4,7 +4,7 @@ const readBefore = { time: '', ms: Number.NaN }
 const read = { time: '', ms: Number.NaN }
 
 /**
- * A time as ISO 8601, UTC, to the millisecond. Many are asked for in the same one.
+ * A time as ISO 8601, UTC, with milliseconds. The last text is cached, because many calls have the same millisecond.
  * @param ms Unix milliseconds, default now
  */
 export function isoTime (ms: number = Date.now()): string {
@@ -16,7 +16,7 @@ export function isoTime (ms: number = Date.now()): string {
   return last
 }
 
-/** Unix milliseconds of a time as `isoTime` writes it. The last two are kept: most are asked for again and again. */
+/** Unix milliseconds of a text from `isoTime`. The last two results are cached, because most calls repeat them. */
 export function unixTime (time: string): number {
   if (time === read.time) return read.ms
   if (time === readBefore.time) return readBefore.ms
@@ -27,9 +27,9 @@ export function unixTime (time: string): number {
 }
 
 /**
- * Counts the whole seconds since a time. However often it is asked, it looks at the clock once a second: what it said
- * holds until a timer, which keeps no process alive, has it look again.
- * @param began_ms by `performance.now()`
+ * Returns a function that counts the whole seconds since a time. It reads the clock at most once a second: the result
+ * is cached until a timer, which does not keep the process alive, clears it.
+ * @param began_ms start time, from `performance.now()`
  */
 export function secondsSince (began_ms: number): () => number {
   let said: number | undefined

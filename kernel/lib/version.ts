@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 
-/** What is running: written by the build beside the compiled kernel. */
+/** The version of the running program. The build writes it beside the compiled kernel. */
 export interface Version {
-  /** From package.json. */
+  /** The version in package.json. */
   version: string
-  /** The commit it was built from; `unknown` outside a checkout. */
+  /** The commit of the build; `unknown` outside a checkout. */
   commit: string
-  /** YYYY-MM-DD */
+  /** The date of the build, as YYYY-MM-DD. */
   build_date: string
 }
 

@@ -1,4 +1,4 @@
-/** Waits for a promise, but no longer than `ms`. Whether it was fulfilled by then; rejects as it does. */
+/** Waits for a promise, at most `ms` milliseconds. Resolves with whether it was fulfilled by then; rejects with it. */
 export async function within (ms: number, promise: Promise<unknown>): Promise<boolean> {
   let timer
   const late = new Promise<false>(resolve => { timer = setTimeout(() => { resolve(false) }, ms) })

@@ -8,12 +8,12 @@ import type { Services } from '../contracts/services.ts'
 import { atOnce } from '../lib/pauses.ts'
 
 /**
- * Narrows services to the rights of a call: once, for all operations and transports. Handlers know nothing of rights,
- * and see only the skills, tools and executions that the caller may.
+ * Restricts the services to the rights of a call, in one place for all operations and transports. Handlers do not check
+ * rights: they see only the skills, tools and executions that the caller may see.
  */
 export class Authorizer {
   readonly #services: Services
-  /** Per set of rights: one that is changed or revoked takes its entry with it. */
+  /** The restricted services of each `Access` object. An entry is released together with its `Access` object. */
   readonly #narrowed = new WeakMap<Access, Services>()
 
   constructor (services: Services) {
@@ -45,7 +45,7 @@ function narrow (services: Services, key: string, allows: Allows): Services {
     ...services,
     catalog: own,
     search: {
-      // Filtered again: what a key may see does not hang on a plugin's care.
+      // The results are filtered again, so that the rights of a key do not depend on a correct search plugin.
       async search (query, options, signal) {
         const { mode, results } = await search.search(query, { ...options, allows }, signal)
         return { mode, results: results.filter(({ skill_name, tool_name }) => allows(skill_name, tool_name)) }
@@ -62,10 +62,16 @@ function narrow (services: Services, key: string, allows: Allows): Services {
   } satisfies Services)
 }
 
-/** A name outside the rights is FORBIDDEN whether it exists or not, so that the answer tells nothing of others' skills. */
+/**
+ * Restricts the catalog to the rights of a key. A name outside the rights is FORBIDDEN whether it exists or not, so
+ * that the answer reveals nothing about other skills.
+ */
 function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows): Services['catalog'] {
   const own = new Catalog()
-  /** What the key may see of a skill; undefined where that is nothing. The same as long as the skill is, so that it need not be compared. */
+  /**
+   * The part of a skill that the key may see; undefined when it may see no part. The same object as long as the skill
+   * is the same object, so that no comparison is needed.
+   */
   const narrowed = new WeakMap<SkillDefinition, SkillDefinition | undefined>()
   const narrow = (skill: SkillDefinition): SkillDefinition | undefined => {
     if (!narrowed.has(skill)) {
@@ -79,14 +85,14 @@ function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows)
   const present = (): Catalog => {
     const { skills } = whole
     if (skills === of) return own
-    of = skills // another list only after a reload
+    of = skills // a new list only after skills were replaced
     atOnce(own.replace([{ skills: skills.flatMap(skill => narrow(skill) ?? []), quarantined: [] }]))
     return own
   }
   return {
     get skills () { return present().skills },
     get size () { return present().size },
-    // Names and paths of broken skills are the operator's.
+    // Only the operator may see the names and paths of broken skills.
     quarantined: [],
     warnings: [],
     skill (name) {

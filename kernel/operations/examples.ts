@@ -1,6 +1,6 @@
 import type { Execution, JsonObject } from '../contracts/schemas.ts'
 
-/** The skill, call and execution that the documentation of every operation speaks of. */
+/** The skill, the call and the execution in the examples of the documentation of all operations. */
 export const exampleSkill = {
   name: 'text',
   description: 'Transform and measure text',

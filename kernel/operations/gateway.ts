@@ -12,7 +12,7 @@ import { compileCheck, type Check } from '../schema/validation.ts'
 import { Authorizer } from './authorizer.ts'
 import { operations } from './table.ts'
 
-/** How long a probe may take, and how long its answer holds, in milliseconds. */
+/** Time limit of a probe, and how long its result is cached, in milliseconds. */
 const probe_ms = { timeout: 2_000, cached: 1_000 }
 
 export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, executors: readonly Pick<Executor, 'probe'>[], bus: Bus): Gateway {
@@ -24,9 +24,10 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     return check
   }
   const ready = cached(async () => {
-    // A role that nobody holds for long: whoever asks takes it over.
+    // The claim of the role `probe` is the test write. It always succeeds, because `isAlive` returns false here.
     const written = services.storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
-    // A probe that throws at once must not leave the others' rejections to nobody.
+    // The async function turns a synchronous exception of a probe into a rejection. Otherwise the exception would end
+    // this function, and rejections of the other probes would not be handled.
     const answers = executors.map(async executor => { await executor.probe?.() })
     if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) throw new Error(`no answer within ${probe_ms.timeout} ms`)
   })
@@ -35,7 +36,7 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     const given = operation.correct !== undefined && isObject(input) ? operation.correct(allowed, input) : input
     const wrong = checkOf(operation.input)(given)
     if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
-    // The check above is what makes it so.
+    // The check above guarantees this type.
     return operation.handler(allowed, given as Parameters<typeof operation.handler>[1], call)
   }
   return {
@@ -54,7 +55,7 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
   }
 }
 
-/** Whether a probe succeeds; asked anew when the last answer is old, and by one at a time. */
+/** Whether a probe succeeds. The result is cached for `probe_ms.cached`, and one probe runs at a time. */
 function cached (probe: () => Promise<void>): () => Promise<boolean> {
   let answer: Promise<boolean> | undefined
   return () => answer ??= probe().then(() => true, () => false).finally(() => {

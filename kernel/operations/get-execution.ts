@@ -4,7 +4,7 @@ import { operation } from '../contracts/operation.ts'
 import { Execution } from '../contracts/schemas.ts'
 import { exampleExecution, exampleId } from './examples.ts'
 
-/** The `id` of a request: any string; only a UUID is ever found. */
+/** The `id` in a request: any string is valid, but only a UUID can match an execution. */
 export const IdAsked = Type.String({ minLength: 1, maxLength: 256, description: 'Execution identifier' })
 
 export const getExecution = operation({

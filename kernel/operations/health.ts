@@ -38,7 +38,7 @@ export const health = operation({
 
 type Output = ReturnType<typeof outputOf>
 
-/** The answers of this second, by the states they tell: asked often, they are made once. */
+/** The answers of this second, by their plugin states: frequent requests share one answer. */
 const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], found: SearchState | undefined, output: Output }>()
 
 function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], version: string, uptime_seconds: number, search: SearchState | undefined) {

@@ -8,14 +8,14 @@ import { compileAllows, type Access } from '../contracts/access.ts'
 import { KeyTable, type KeySettings } from '../contracts/key-settings.ts'
 import { compileCheck } from '../schema/validation.ts'
 
-/** A new key. Only its hash is kept, so it is shown once. */
+/** Makes a new key. Only its hash is stored, so the key itself is shown once. */
 export function newKey (): string {
   return `sk_${randomBytes(32).toString('base64url')}`
 }
 
 /**
- * What is kept of a key. A plain digest and no slow one, as passwords need: nobody can try 2^256 keys, and a slow one
- * would let anybody load the server by sending wrong keys.
+ * The stored hash of a key. A fast hash is enough: a password needs a slow hash, but nobody can try 2^256 keys, and
+ * with a slow hash anybody could overload the server by sending wrong keys.
  */
 export function hashKey (key: string): string {
   return `sha256:${hash('sha256', key, 'hex')}`
@@ -30,8 +30,8 @@ export function accessOf (name: string, { scopes, skills }: Pick<KeySettings, 's
 let check: ReturnType<typeof compileCheck> | undefined
 
 /**
- * The named keys in a configuration file as it is now; none when there is no file.
- * @throws Error when it can't be read, is not TOML, or its keys are not well-formed
+ * Reads the named keys from the present configuration file; no keys when there is no file.
+ * @throws Error when the file can't be read or is not TOML, or when its keys are not well-formed
  */
 export function readKeys (path: string): Record<string, KeySettings> {
   let text
@@ -44,12 +44,12 @@ export function readKeys (path: string): Record<string, KeySettings> {
   return parseKeys(text)
 }
 
-/** The named keys in the text of a configuration file. @throws Error */
+/** Reads the named keys from the text of a configuration file. @throws Error when the text or its keys are invalid */
 export function parseKeys (text: string): Record<string, KeySettings> {
   const { server } = parse(text)
   const keys: unknown = isObject(server) ? server['keys'] ?? {} : {}
   check ??= compileCheck(Type.Object({ keys: KeyTable }), '', { checked: true })
   const wrong = check({ keys })
   if (wrong !== undefined) throw new Error(wrong.replaceAll('/', '.').replace(/^body /, 'server.'))
-  return keys as Record<string, KeySettings> // the check above is what makes it so
+  return keys as Record<string, KeySettings> // the check above guarantees this type
 }

@@ -30,5 +30,5 @@ export const listSkills = operation({
   }
 })
 
-/** The whole list, by the skills in it: it is made anew when they are. */
+/** The answer with the whole list, cached for each list of skills: replaced skills are a new list. */
 const whole = new WeakMap<readonly SkillDefinition[], { skills: Skill[], total: number }>()

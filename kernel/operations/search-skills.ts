@@ -4,12 +4,12 @@ import { SearchResult, SkillNameAsked } from '../contracts/schemas.ts'
 import { abortSignalOf } from '../lib/cancel.ts'
 
 /**
- * How long a search of the command line waits for the model, in milliseconds, while that is loaded or embeds tools. A
- * command asks once and ends: it has no second search that would find the model loaded.
+ * How long a search of the command line waits while the model is loaded or embeds tools, in milliseconds. A command
+ * makes one search and ends, so it has no later search that could use the loaded model.
  */
 const patience_ms = 10_000
 
-/** The longest query, in characters: people paste pages, and agents logs. */
+/** The longest query, in characters: users paste whole pages, and agents paste logs. */
 export const queryMax = 65_536
 
 export const SearchMode = Type.String({

@@ -10,7 +10,7 @@ import { listSkillFiles, readSkillFile } from './skill-files.ts'
 import { searchSkills } from './search-skills.ts'
 import { version } from './version.ts'
 
-/** The table: every operation once. Transports fold over it; a new operation is a file here and a row. */
+/** The table of all operations. Transports are derived from it. A new operation needs a file here and an entry. */
 export const operations: readonly Operation[] = [
   listSkills, getSkill, listSkillFiles, readSkillFile, execute, listExecutions, getExecution, cancelExecution, searchSkills, health, version
 ]

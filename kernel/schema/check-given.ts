@@ -4,11 +4,11 @@ import type { JsonObject } from '../contracts/schemas.ts'
 import { compileCheck, type Check } from './validation.ts'
 
 /**
- * Checks settings and fills in their defaults, as compiling the whole schema would; but where everything has a default,
- * only the part is compiled that something is given for. Compiling all of the configuration took a third of a command's
- * time.
- * @param root what messages call the value
- * @returns what is wrong, or undefined
+ * Checks settings and fills in their default values, with the same result as the compiled whole schema. When all
+ * missing settings have default values, only the part of the schema for the given settings is compiled, because the
+ * compilation of the whole configuration took a third of a command's time.
+ * @param root the name of the value in error messages
+ * @returns the error message, or undefined
  */
 export function checkGiven (schema: TObject, values: JsonObject, root = ''): string | undefined {
   const part = hasDefaults(schema, values) ? partOf(schema, values) : undefined
@@ -19,14 +19,14 @@ export function checkGiven (schema: TObject, values: JsonObject, root = ''): str
 
 const wholes = new WeakMap<TObject, Check>()
 
-/** The same by the whole schema, which explains what is wrong. */
+/** Like `checkGiven`, but compiles the whole schema, whose error message explains the fault. */
 export function checkWhole (schema: TObject, values: JsonObject, root = ''): string | undefined {
   const check = wholes.get(schema) ?? compileCheck(schema, root, { checked: true })
   wholes.set(schema, check)
   return check(values)
 }
 
-/** Whether what is not given has a default. */
+/** Whether all missing settings have default values. */
 function hasDefaults (schema: TObject, values: JsonObject): boolean {
   return Object.entries(schema.properties).every(([name, property]) => {
     if (!Object.hasOwn(values, name) && !('default' in property)) return false
@@ -35,7 +35,7 @@ function hasDefaults (schema: TObject, values: JsonObject): boolean {
   })
 }
 
-/** The schema of the fields that are given; undefined when one is unknown. */
+/** The schema of the given fields only; undefined when a field is unknown. */
 function partOf (schema: TObject, values: JsonObject): TObject | undefined {
   const parts: TObject['properties'] = {}
   for (const [name, value] of Object.entries(values)) {

@@ -3,20 +3,20 @@ import { RULE_KEYWORDS } from './parameters.ts'
 import { Choice, FROM_CLIENT, PARAMETER_TYPES, SKILL_NAME, TOOL_NAME } from '../contracts/schemas.ts'
 import { Permissions, VARIABLE_NAME } from '../contracts/skill.ts'
 
-/** The most tools a skill may have, and the most parameters a tool may have. */
+/** The maximum number of tools of a skill, and of parameters of a tool. */
 export const toolsMax = 1000
 export const parametersMax = 64
 
 /**
- * A parameter's name: every text that can be a key in JSON, within bounds. `__proto__` alone is refused, where tools
- * are defined.
+ * The name of a parameter: any text that can be a key in JSON, of limited length. Only `__proto__` is refused, in the
+ * code that defines tools.
  */
 export const PARAMETER_NAME = /^[\s\S]{0,256}$/
 
 const description = (of: string, max: number) => Type.String({ minLength: 1, maxLength: max, description: `What ${of}` })
 const timeout_ms = Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds' })
 
-/** Fields of a parameter that are ours; every other is a JSON Schema keyword of its value. */
+/** The fields of a parameter that Skillet defines; every other field is a JSON Schema keyword for its value. */
 const parameterFields = {
   type: Choice(PARAMETER_TYPES, { description: 'JSON type of the value' }),
   description: description('the parameter means', 2000),
@@ -27,7 +27,7 @@ const parameterFields = {
   mcp_header: Type.String({ pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$', description: 'Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a server' })
 }
 
-/** What must hold of the parameters together: that one needs another, that there is one of two. */
+/** Rules for the parameters together: for example, that a parameter needs another, or that one of two is required. */
 const rules = Type.Optional(Type.Object(
   Object.fromEntries(RULE_KEYWORDS.map(keyword => [keyword, Type.Optional(Type.Unknown())])),
   { additionalProperties: false, description: 'JSON Schema keywords for the parameters together: `anyOf`, `if`, `dependentRequired`, `$defs`' }
@@ -56,7 +56,7 @@ export const ManifestTool = Type.Object({
   }, { additionalProperties: true }), { maxItems: parametersMax }))
 }, { additionalProperties: false })
 
-/** `skill.toml`. For a script skill it holds what is not code, and no tools. */
+/** A `skill.toml`. For a script skill it holds the fields that are not code, and no tools. */
 export type ManifestFile = Static<typeof ManifestFile>
 export const ManifestFile = Type.Object({
   name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
@@ -69,11 +69,11 @@ export const ManifestFile = Type.Object({
   tools: Type.Optional(Type.Array(ManifestTool, { maxItems: toolsMax }))
 }, { additionalProperties: false })
 
-/** A `skill.toml` whose tools are still to be checked, each by itself. */
+/** A `skill.toml` whose tools are not checked yet; each tool is checked separately later. */
 export type ManifestFrame = Static<typeof ManifestFrame>
 export const ManifestFrame = Type.Object({ ...ManifestFile.properties, tools: Type.Optional(Type.Array(Type.Unknown(), { maxItems: toolsMax })) }, { additionalProperties: false })
 
-/** Tools of a script skill's export, by name: what is described of them, which is everything but their functions. */
+/** The tools of a script skill's default export, by name, with all their fields except the functions. */
 export type ScriptTools = Static<typeof ScriptTools>
 export const ScriptTools = Type.Record(Type.String({ pattern: TOOL_NAME.source }), Type.Object({
   description: description('the tool does', 2000),
@@ -90,10 +90,10 @@ const scriptFields = {
   permissions
 }
 
-/** What is described of a script skill's default export. */
+/** The default export of a script skill, without functions. */
 export type ScriptFile = Static<typeof ScriptFile>
 export const ScriptFile = Type.Object({ ...scriptFields, tools: ScriptTools }, { additionalProperties: false })
 
-/** The same, with tools that are still to be checked, each by itself. */
+/** Like `ScriptFile`, with tools that are not checked yet; each tool is checked separately later. */
 export type ScriptFrame = Static<typeof ScriptFrame>
 export const ScriptFrame = Type.Object({ ...scriptFields, tools: Type.Object({}, { minProperties: 1, maxProperties: toolsMax }) }, { additionalProperties: false })

@@ -1,20 +1,20 @@
 import type { JsonObject, ParameterDescriptor } from '../contracts/schemas.ts'
 
-/** The longest string, in characters, that is held against a pattern or a format. */
+/** The longest string, in characters, that is checked with a pattern or a format. */
 export const patternSubjectMax = 65_536
-/** The most items that `uniqueItems` compares, each with each. */
+/** The maximum number of items for `uniqueItems`, which compares all pairs of items. */
 export const uniqueItemsMax = 1_000
 
-/** Fields of a descriptor that say something about the parameter and not about its value. */
+/** Fields of a descriptor that describe the parameter, and not its value. */
 const notKeywords = new Set(['name', 'required', 'secret', 'allow_dash', 'from_client', 'mcp_header'])
 
-/** Keywords for the parameters together, which a tool may give beside them. */
+/** JSON Schema keywords for the parameters together, which a tool may declare beside its parameters. */
 export const RULE_KEYWORDS = [
   '$schema', '$defs', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'minProperties', 'maxProperties'
 ] as const
 
 /**
- * The JSON Schema (2020-12) of a tool's `parameters` object: unknown parameters are refused.
+ * Makes the JSON Schema (2020-12) of a tool's `parameters` object, which refuses unknown parameters.
  * @param rules keywords for the parameters together
  */
 export function compileInputSchema (parameters: readonly ParameterDescriptor[], rules: JsonObject = {}): JsonObject {
@@ -31,10 +31,10 @@ export function compileInputSchema (parameters: readonly ParameterDescriptor[], 
   }
 }
 
-/** Keywords whose value is data, in which nothing is a schema. */
+/** Keywords whose value is data and contains no schema. */
 export const dataKeywords: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples', 'required', 'description', 'title'])
 
-/** Adds the bounds without which checking a value could take longer than its size warrants. */
+/** Adds limits to a schema. Without these limits, the check of a value could take too long for its size. */
 function bound (schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(bound)
   if (typeof schema !== 'object' || schema === null) return schema

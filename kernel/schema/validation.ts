@@ -6,16 +6,16 @@ import { didYouMean, nearest } from '../lib/nearest.ts'
 import { dataKeywords } from './parameters.ts'
 import type { JsonObject } from '../contracts/schemas.ts'
 
-/** The longest pattern, in characters: what it costs to compile and to match grows with it. */
+/** The longest pattern, in characters: the cost to compile and to match a pattern grows with its length. */
 export const patternMax = 2_048
 
-/** The most fields of an object that are compared with those it lacks. */
+/** The maximum number of fields of an object that are compared with the names of its missing fields. */
 const comparedMax = 20
 
 /**
- * Patterns come from manifests and meet strings from requests: RE2 matches in linear time, where a backtracking engine
- * can be made to hang. compileInputSchema bounds the strings; RE2 itself, how often a pattern repeats (1,000 times in
- * all).
+ * The regular expressions of schemas. Patterns come from manifests and are matched with strings from requests. RE2
+ * matches in linear time, while some patterns and strings make a backtracking engine hang. compileInputSchema limits
+ * the length of the strings; RE2 itself limits the repetitions in a pattern (1,000 in all).
  */
 const linearTime = Object.assign(
   (pattern: string, _flags: string) => {
@@ -23,17 +23,17 @@ const linearTime = Object.assign(
     const compiled = RE2JS.compile(pattern)
     return {
       test: (subject: string): boolean => compiled.matcher(subject).find(),
-      toString: () => pattern // ajv tells patterns apart by this; without it, all would be the first one
+      toString: () => pattern // ajv uses this as the key of a pattern; without it, all patterns would be the first one
     }
   },
   { code: 'linearTime' }
 )
 
-/** @param validateSchema whether schemas themselves are checked first, which takes a tenth of a second to prepare */
+/** @param validateSchema whether schemas themselves are checked first; the preparation takes a tenth of a second */
 function createAjv (validateSchema: boolean): Ajv2020 {
   const ajv = new Ajv2020({
     useDefaults: true,
-    ownProperties: true, // a required `toString` is not there by inheritance
+    ownProperties: true, // an inherited `toString` does not count as a required field
     strictTypes: false,
     strictTuples: false,
     strictRequired: false,
@@ -41,32 +41,32 @@ function createAjv (validateSchema: boolean): Ajv2020 {
     addUsedSchema: false,
     allowUnionTypes: true,
     logger: false,
-    verbose: true, // explain() names the value's schema
+    verbose: true, // explain() needs the schema of the value
     code: { regExp: linearTime }
   })
   addFormats.default(ajv, { mode: 'fast', keywords: false })
-  // Keywords of OpenAPI and TypeBox that say nothing about validity, and one that ajv heeds but does not list.
+  // Keywords of OpenAPI and TypeBox that do not affect validity, and a keyword that ajv supports but does not list.
   ajv.addVocabulary(['example', 'flag', '$anchor'])
   return ajv
 }
 
-/** Checks a value, filling defaults in where it was compiled to; returns what is wrong, or undefined. */
+/** Checks a value and fills in default values. Returns an error message, or undefined for a valid value. */
 export type Check = (value: unknown) => string | undefined
 
 let lenient: Ajv2020 | undefined
 let strict: Ajv2020 | undefined
 
 /**
- * Compiles a JSON Schema (2020-12) to a check that fills in defaults.
- * @param root what messages call the value: `parameters/count must be integer`
- * @param checked whether the schema is known to be right, as the project's own are; default false
- * @throws Error saying what is wrong with the schema: an unknown keyword, a pattern RE2 can't take
+ * Compiles a JSON Schema (2020-12) to a check that fills in default values.
+ * @param root the name of the value in error messages, such as `parameters` in `parameters/count must be integer`
+ * @param checked whether the schema is known to be valid, like the project's own schemas; default false
+ * @throws Error with the fault of the schema: an unknown keyword, or a pattern that RE2 does not support
  */
 export function compileCheck (schema: object, root: string, { checked = false }: { checked?: boolean } = {}): Check {
   const ajv = checked ? lenient ??= createAjv(false) : strict ??= createAjv(true)
   const bounded = withSafeIntegers(schema)
   const validate: ValidateFunction = ajv.compile(bounded)
-  ajv.removeSchema(bounded) // it would be held for ever, and skills are loaded again and again
+  ajv.removeSchema(bounded) // ajv would hold it for ever, and skills are reloaded often
   const inherits = hasInheritedNames(bounded)
   return value => {
     if (inherits) dropPrototypes(value)
@@ -75,32 +75,36 @@ export function compileCheck (schema: object, root: string, { checked = false }:
 }
 
 /**
- * Whether a name is one that each object inherits, such as `constructor`: it would seem to be there where it is not.
+ * Whether every object inherits a property with this name, such as `constructor`: it would seem to exist in an object
+ * that does not have it.
  */
 function isInherited (name: string): boolean {
   return name in Object.prototype
 }
 
-/** Whether a schema names a property so: ajv takes what is inherited for a value where it would fill in the default. */
+/**
+ * Whether a schema has a property with such a name. For such a property, ajv takes the inherited value for the value of
+ * the object, and does not fill in the default value.
+ */
 function hasInheritedNames (schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(hasInheritedNames)
   if (typeof schema !== 'object' || schema === null) return false
   return Object.entries(schema).some(([key, value]) => (namedSchemas.has(key) && typeof value === 'object' && value !== null && Object.keys(value).some(isInherited)) || hasInheritedNames(value))
 }
 
-/** Takes from plain data what its objects inherit. */
+/** Removes the prototypes of all objects in plain data, so that they inherit no properties. */
 function dropPrototypes (value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) Object.setPrototypeOf(value, null)
   for (const inner of Object.values(value)) dropPrototypes(inner)
 }
 
-/** Keywords whose keys are names, whatever they spell. */
+/** Keywords whose keys are names and not keywords. */
 const namedSchemas = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
 /**
- * A copy in which integers end where doubles can't tell them apart: 9007199254740993 would reach a tool as another.
- * The bounds go without saying, so the schemas that are shown don't have them.
+ * Copies a schema and limits integers to the range in which doubles are exact: the integer 9007199254740993 would reach
+ * a tool as a different number. These limits are implicit, so the schemas that users see do not contain them.
  */
 function withSafeIntegers (schema: object): object {
   const copy: JsonObject = {}
@@ -121,7 +125,7 @@ function safe (value: unknown): unknown {
   return typeof value === 'object' && value !== null ? withSafeIntegers(value) : value
 }
 
-/** One sentence for the first error: where, what, and the nearest name for a mistaken one. */
+/** Describes the first error in one sentence: the place, the fault, and the nearest known name for an unknown name. */
 function explain (errors: readonly ErrorObject[], root: string): string {
   const [error] = errors
   if (error === undefined) return `${root || 'value'} is invalid`
@@ -150,8 +154,8 @@ function explain (errors: readonly ErrorObject[], root: string): string {
 }
 
 /**
- * The field that is missing, or those of which one is: of an `anyOf`, what each alternative lacks comes before its own
- * error.
+ * The names of missing fields: one name, or for an `anyOf` the names of which one is required. ajv reports the missing
+ * field of each alternative before the error of the `anyOf` itself.
  */
 function missing (errors: readonly ErrorObject[]): string[] {
   const names = errors.map(({ params }) => String((params as JsonObject)['missingProperty']))
@@ -159,7 +163,7 @@ function missing (errors: readonly ErrorObject[]): string[] {
   return isChoice ? [...new Set(names.slice(0, -1))] : names.slice(0, 1)
 }
 
-/** An unknown field that is near to one that is missing: that is what is wrong. */
+/** An unknown field whose name is near to the name of a missing field: probably a misspelled name. */
 function mistakenFor (names: readonly string[], { data, parentSchema }: ErrorObject): string | undefined {
   const known: unknown = parentSchema?.['properties']
   if (parentSchema?.['additionalProperties'] !== false || !isObject(data) || !isObject(known)) return undefined

@@ -2,31 +2,32 @@ import type { Beginnings } from './needle-beginnings.ts'
 import type { Steps } from '../lib/pauses.ts'
 import { SpanList, type Spans } from '../lib/spans.ts'
 
-/** How many code units, or states, are gone through in one step. */
+/** The number of code units, or states, that one step processes. */
 const stepUnits = 32_768
 
-/** The state that has matched nothing; also stands for "no state". */
+/** The state without a match; it also represents "no state". */
 const root = 0
-/** A state goes on to the next number, or by `branches`. */
+/** The transitions of a state: `goesOn` leads to the state with the next number, `hasBranches` to states in a map. */
 const goesOn = 1
 const hasBranches = 2
 
-/** States that were made together: each goes on to the next. */
+/** States that were created together, with consecutive numbers: each state leads to the next state. */
 interface Chain { readonly first: number, readonly parent: number, readonly depth: number }
 
 /**
- * The automaton of Aho and Corasick: a state for each beginning of a needle, and for each the longest shorter one that
- * also ends it. What does not branch is numbered in a row, so that a state costs eleven bytes.
+ * The Aho-Corasick automaton. It has a state for each prefix of a needle, and for each state a fallback: the state of
+ * the longest shorter prefix that is also a suffix of it. States without branches have consecutive numbers, so that a
+ * state takes eleven bytes.
  */
 export class Automaton {
   /** The code unit that leads to a state. */
   readonly #unit: Uint16Array
-  /** The state to go on from where a state has no way for a code unit. */
+  /** The fallback of a state: the state that is used when there is no transition for a code unit. */
   readonly #fallback: Int32Array
-  /** The length of the longest needle that ends in a state; 0 where none does. */
+  /** The length of the longest needle that ends in a state; 0 when no needle ends there. */
   readonly #matched: Int32Array
   readonly #ways: Uint8Array
-  /** Of states with more than one way, and of the last one of a chain: by state and code unit. */
+  /** The transitions that do not lead to the next number, by state and code unit. */
   readonly #branches = new Map<number, number>()
   readonly #chains: Chain[] = []
   #states = 1
@@ -52,9 +53,9 @@ export class Automaton {
   }
 
   /**
-   * Looks for the needles in a text.
-   * @param from where the first of them can begin
-   * @returns where they stand, and how many code units at the end of the text are the beginning of one
+   * Finds the needles in a text.
+   * @param from the first index at which a needle can begin
+   * @returns the spans of the needles, and the length of the prefix of a needle at the end of the text, in code units
    */
   * search (text: string, from: number, beginnings: Beginnings): Steps<{ spans: Spans, pieceAtEnd: number }> {
     const list = new SpanList()
@@ -112,10 +113,10 @@ export class Automaton {
     this.#matched[state] = needle.length
   }
 
-  /** Gives each state its fallback, those of a depth after those of all smaller ones. */
+  /** Sets the fallback of each state, in the order of depth. */
   * #connect (): Steps<void> {
     const chains = [...this.#chains].sort((a, b) => a.depth - b.depth)
-    /** A state of each chain that has one of the present depth. */
+    /** The states of the present depth: at most one state of each chain. */
     let level: number[] = []
     let started = 0
     let done = 0
@@ -126,7 +127,7 @@ export class Automaton {
       }
       const next: number[] = []
       for (const state of level) if (((this.#ways[state] ?? 0) & goesOn) !== 0) next.push(state + 1)
-      // The states of the next depth that go on a chain; their parents are done.
+      // The states of the next depth that continue a chain. The fallbacks of their parents are set already.
       for (const state of next) this.#fallBack(state, state - 1)
       level = next
       if ((done += level.length + 1) < stepUnits) continue
@@ -141,7 +142,7 @@ export class Automaton {
     this.#matched[state] ||= this.#matched[fallback] ?? 0
   }
 
-  /** How many code units a state has matched. */
+  /** The number of code units that a state has matched. */
   #depthOf (state: number): number {
     if (state === root) return 0
     let [low, high] = [0, this.#chains.length - 1]

@@ -1,17 +1,20 @@
 import type { Steps } from '../lib/pauses.ts'
 
-/** The shortest needle, and the shortest piece of one that counts, in UTF-16 code units. */
+/** The minimum length of a needle, and of a piece of a needle that counts, in UTF-16 code units. */
 export const needleMin = 4
 
-/** How many code units are looked at in one step. */
+/** The number of code units that one step processes. */
 const stepUnits = 65_536
 
 /** 2^32 divided by the golden ratio: its multiples are spread evenly over their upper bits. */
 const spread = 0x9e3779b1
 
-/** The first four code units of all needles: most places of a text are told by them to be the beginning of none. */
+/** A set of the first four code units of all needles. It excludes most positions of a text as the start of a needle. */
 export class Beginnings {
-  /** A power of two, at least 64 times the needles: a place is taken for a beginning by chance as seldom. */
+  /**
+   * The size is a power of two, and 64 times the number of needles or more (within 2^10 to 2^20), so that false
+   * positives are rare.
+   */
   readonly #seen: Uint8Array
   readonly #shift: number
 
@@ -22,7 +25,7 @@ export class Beginnings {
     for (const needle of needles) this.#seen[Math.imul(fourAt(needle, 0), spread) >>> this.#shift] = 1
   }
 
-  /** The first place from `from` on, and before `to`, where a needle may begin; `to` where there is none. */
+  /** The first index from `from` on, and before `to`, at which a needle may begin; `to` when there is no such index. */
   next (text: string, from: number, to: number): number {
     const seen = this.#seen
     const shift = this.#shift
@@ -36,7 +39,7 @@ export class Beginnings {
     }
   }
 
-  /** The first place of all; the text's length where there is none. */
+  /** The first index in the whole text; the length of the text when there is no such index. */
   * first (text: string): Steps<number> {
     for (let from = 0; from < text.length; from += stepUnits) {
       const to = Math.min(from + stepUnits, text.length)
@@ -48,7 +51,7 @@ export class Beginnings {
   }
 }
 
-/** Four code units as one number: what a fifth shifts out of it is gone. */
+/** Four code units as one 32-bit number. When a fifth code unit is shifted in, the first one is shifted out. */
 function fourAt (text: string, at: number): number {
   return (text.charCodeAt(at) << 24) ^ (text.charCodeAt(at + 1) << 16) ^ (text.charCodeAt(at + 2) << 8) ^ text.charCodeAt(at + 3)
 }

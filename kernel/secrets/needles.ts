@@ -4,36 +4,39 @@ import type { Steps } from '../lib/pauses.ts'
 import { joinSpans, type Spans } from '../lib/spans.ts'
 
 /**
- * How many code units of needles one automaton is made of: more are looked for in several passes, so that its memory is
- * bounded.
+ * The maximum number of code units in the needles of one automaton. More needles are searched in several passes, so
+ * that the memory of an automaton is bounded.
  */
 const automatonUnitsMax = 262_144
 
 /**
- * Of so many needles or fewer in an automaton, which are long then, each is asked for by the system's own search before
- * it is made.
+ * When an automaton would have this number of needles or fewer (which can be long), the needles are first searched with
+ * `String.includes`, before the automaton is built.
  */
 const fewNeedles = 8
-/** By so many code units at its beginning: that search takes their number times the text's length, for some texts. */
+/**
+ * The number of code units at the beginning of a needle that `String.includes` searches. For some texts, its time is
+ * this number times the length of the text.
+ */
 const probeUnits = 16
 
-/** Which ends of a text may have been cut, so that a piece of a needle stands there. */
+/** The ends of a text that may have been cut off, so that a piece of a needle may be there. */
 export type Cut = 'start' | 'end' | 'both' | 'none'
 
 /**
- * Finds many strings in a text in one pass, by Aho and Corasick. Time is linear in the lengths of the text and of the
- * needles, whatever they are. What is no part of a needle is passed over by looking at four code units at a time; the
- * automaton is only made when four of them begin a needle.
+ * Finds many strings in a text in one pass, with the Aho-Corasick algorithm. The time is linear in the lengths of the
+ * text and of the needles, for every input. A check of four code units at a time skips text that belongs to no needle;
+ * the automaton is built only when such four code units are the beginning of a needle.
  */
 export class Needles {
   readonly #needles: readonly string[]
   readonly #longest: number
   readonly #beginnings: Beginnings
   readonly #groups: readonly (readonly string[])[]
-  /** Kept where there is only one. */
+  /** The automaton, stored for later searches when there is only one group. */
   #automaton: Automaton | undefined
 
-  /** @param needles each of `needleMin` code units at least */
+  /** @param needles the strings to find, each with at least `needleMin` code units */
   constructor (needles: readonly string[]) {
     this.#needles = needles
     this.#longest = needles.reduce((longest, { length }) => Math.max(longest, length), 0)
@@ -41,7 +44,7 @@ export class Needles {
     this.#groups = grouped(needles)
   }
 
-  /** Where needles stand in a text, and pieces of them at its cut ends. What overlaps is one. */
+  /** Finds the needles in a text, and pieces of needles at its cut ends. Overlapping spans become one span. */
   * find (text: string, cut: Cut): Steps<Spans> {
     let spans: Spans = []
     const first = yield* this.#beginnings.first(text)
@@ -63,14 +66,13 @@ export class Needles {
   }
 
   /**
-   * How many code units at the start of a text are the end of a needle, short of the whole; 0 where that is too few to
-   * count.
+   * The number of code units at the start of a text that are the end of a needle, but not the whole needle; 0 when the
+   * number is less than `needleMin`.
    */
   pieceAtStart (text: string): number {
     const start = text.slice(0, this.#longest - 1)
     if (start.length < needleMin) return 0
-    // After Knuth, Morris and Pratt: the needles' ends are searched for the longest beginning of the text that ends
-    // them.
+    // Knuth-Morris-Pratt algorithm: finds the longest prefix of the text that is a suffix of a needle.
     const borders = bordersOf(start)
     let longest = 0
     for (const needle of this.#needles) {
@@ -86,7 +88,7 @@ export class Needles {
   }
 }
 
-/** Whether a needle, or its beginning at the text's end, can be in a text. */
+/** Whether a text can contain a needle, or the beginning of a needle at its end. */
 function mayBeIn (text: string, needle: string): boolean {
   return text.includes(needle.slice(0, probeUnits)) || text.slice(1 - probeUnits).includes(needle.slice(0, needleMin))
 }
@@ -105,7 +107,7 @@ function grouped (needles: readonly string[]): string[][] {
   return groups
 }
 
-/** For each beginning of a text, how long its longest border is: a shorter beginning that also ends it. */
+/** For each prefix of a text, the length of its longest border: a shorter prefix that is also a suffix of it. */
 function bordersOf (text: string): Uint32Array {
   const borders = new Uint32Array(text.length)
   for (let i = 1, matched = 0; i < text.length; i++) {

@@ -4,32 +4,38 @@ import { splitTruncationNote } from '../contracts/output.ts'
 import { atOnce, inTurns, type Steps } from '../lib/pauses.ts'
 import type { JsonObject } from '../contracts/schemas.ts'
 
-/** What a secret is replaced by wherever it would be kept or sent. */
+/** The text that replaces a secret in stored and sent data. */
 export const secretMark = '[secret]'
 
 /**
- * The shortest value, in characters, that is looked for in free text: shorter ones occur there by chance. Also the
- * shortest piece of a longer one that is looked for where a text was cut.
+ * The minimum length, in characters, of a secret that is searched in free text: a shorter value occurs there by chance.
+ * It is also the minimum length of a piece of a secret that is searched where a text was cut.
  */
 export const secretLengthMin = needleMin
 /**
- * A line of a secret of several lines, and what of base64 does not depend on what stands around it, are looked for from
- * this length on.
+ * The minimum length of a part of a secret that is searched: a line of a secret with several lines, or the part of its
+ * base64 form that does not depend on the surrounding bytes.
  */
 const partLengthMin = 8
 
-/** Replaces secrets. Time and memory are linear in the length of the text, whatever text and secrets are. */
+/** Replaces secrets. Time and memory are linear in the length of the text, for every text and all secrets. */
 export interface Redactor {
   text (text: string, cut?: Cut): string
-  /** An output, which a note ends where it was truncated. It may be long: the event loop turns meanwhile. */
+  /**
+   * Redacts an output, which ends with a note when it was truncated. An output may be long, so the event loop can
+   * process other events in between.
+   */
   output (text: string, truncated: boolean): Promise<string>
-  /** The message and the details of a failure: `stderr` in them is the end of a stream, and messages quote it. */
+  /**
+   * Redacts the message and the details of a failure. `stderr` in the details is the end of a stream, and messages may
+   * quote it.
+   */
   failure (message: string, details: JsonObject): { message: string, details: JsonObject }
-  /** All strings of plain data, and its keys. */
+  /** Redacts all strings and keys in plain data. */
   data (value: JsonObject): JsonObject
 }
 
-/** A redactor for these values; undefined when there is none to look for, so that it costs nothing. */
+/** Makes a redactor for these values; undefined when there are no values to search, so that redaction costs nothing. */
 export function createRedactor (values: readonly unknown[]): Redactor | undefined {
   const needles = new Set(values.flatMap(leaves).flatMap(spellings))
   return needles.size === 0 ? undefined : redactorOf(new Needles([...needles]))
@@ -44,7 +50,7 @@ function redactorOf (needles: Needles): Redactor {
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), walk(inner, key)]))
   }
-  const data = (value: JsonObject): JsonObject => walk(value) as JsonObject // an object stays one
+  const data = (value: JsonObject): JsonObject => walk(value) as JsonObject // `walk` returns an object for an object
   return {
     text: (value, cut) => cut === undefined ? bounded(value) : text(value, cut),
     async output (value, truncated) {
@@ -54,7 +60,7 @@ function redactorOf (needles: Needles): Redactor {
     },
     failure (message, details) {
       const { stderr } = details
-      // The piece at the start of what was kept may be quoted in the middle of the message.
+      // The message may quote, in its middle, the piece of a secret at the start of the stored `stderr`.
       const piece = typeof stderr === 'string' ? stderr.slice(0, needles.pieceAtStart(stderr)) : ''
       return { message: bounded(piece === '' ? message : message.replaceAll(piece, secretMark)), details: data(details) }
     },
@@ -62,7 +68,7 @@ function redactorOf (needles: Needles): Redactor {
   }
 }
 
-/** The strings and numbers in a value, and the value as JSON. Booleans and null can be no secret. */
+/** The strings and numbers in a value, and the value as JSON. Booleans and null can't be secrets. */
 function leaves (value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (typeof value === 'number') return [String(value)]
@@ -71,7 +77,7 @@ function leaves (value: unknown): string[] {
   return [...within, JSON.stringify(value)]
 }
 
-/** How a secret may be written: as it is, in JSON, in a URL, in base64, and line by line. */
+/** The forms in which a secret may appear: unchanged, in JSON, in a URL, in base64, and line by line. */
 function spellings (given: string): string[] {
   if (given.length < secretLengthMin) return []
   const value = given.toWellFormed()
@@ -83,7 +89,7 @@ function spellings (given: string): string[] {
   return [
     given,
     value,
-    given.replaceAll(/\p{Cc}+/gu, ' ').trim(), // as messages quote it
+    given.replaceAll(/\p{Cc}+/gu, ' ').trim(), // as error messages quote it
     json,
     json.replaceAll('/', '\\/'),
     json.replaceAll(/[^\x20-\x7e]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -95,21 +101,24 @@ function spellings (given: string): string[] {
   ].filter(spelling => spelling.length >= secretLengthMin)
 }
 
-/** Base64 by itself, and as a part of something longer, such as `user:secret`: the bytes before it shift its groups. */
+/**
+ * The base64 forms of a secret: alone, and as a part of a longer value, such as `user:secret`, where the bytes before
+ * the secret shift its groups of characters.
+ */
 function base64s (bytes: Buffer): string[] {
   const whole = [bytes.toString('base64'), bytes.toString('base64').replaceAll('=', '')]
   const within = [0, 1, 2].map(shift => {
     const shifted = Buffer.concat([Buffer.alloc(shift), bytes])
-    // Characters that hold bits of a neighbour are left out, at both ends.
+    // Characters at both ends that contain bits of a neighbouring byte are left out.
     return shifted.toString('base64').slice(Math.ceil(shift * 8 / 6), Math.floor(shifted.length * 8 / 6))
   }).filter(part => part.length >= partLengthMin)
   return [...whole, ...within].flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
 }
 
-/** How many spans are replaced in one step. */
+/** The number of spans that one step replaces. */
 const stepSpans = 4_096
 
-/** A text with each needle in it, and each piece of one at its cut ends, replaced by the mark. */
+/** Replaces each needle in a text, and each piece of a needle at its cut ends, with the mark. */
 function * redacted (text: string, needles: Needles, cut: Cut): Steps<string> {
   const spans = yield* needles.find(text, cut)
   if (spans.length === 0) return text

@@ -7,34 +7,37 @@ import { isObject } from '../lib/json.ts'
 import { SKILL_NAME } from '../contracts/schemas.ts'
 import { SECRET_NAME } from '../contracts/skill.ts'
 
-/** The longest value, in bytes: it must fit into an environment variable. */
+/** The maximum size of a value, in bytes: the value must fit into an environment variable. */
 export const secretBytesMax = 65_536
-/** The largest file, in bytes. */
+/** The maximum size of the file, in bytes. */
 const fileBytesMax = 1_048_576
 
 type Values = ReadonlyMap<string, ReadonlyMap<string, string>>
 
-/** What a skill is given, and what it declares that nobody has set. */
+/** The secrets that a skill receives, and the names of declared secrets that are not set. */
 export interface SkillSecrets { values: Record<string, string>, missing: string[] }
 
-/** What executions need of the secrets. */
+/** The secrets, as executions use them. */
 export interface Secrets {
-  /** Synchronous, and cheap while nothing changes. @throws Error saying what to do, when the file can't be used */
+  /**
+   * Returns the secrets of a skill. Synchronous, and cheap while the file does not change.
+   * @throws Error with a remedy, when the file can't be used
+   */
   of (skill: string, names: readonly string[]): SkillSecrets
 }
 
-/** Where nobody can set any. */
+/** An object without any secrets. */
 export const noSecrets: Secrets = { of: (_skill, names) => ({ values: {}, missing: [...names] }) }
 
 /**
  * The user's secrets, by skill and name, in one file that only the user can read. A change takes effect with the next
- * run. What the file lacks is taken from the server's environment.
+ * run. A secret that is missing in the file is read from the server's environment.
  */
 export class SecretFile implements Secrets {
   readonly path: string
   readonly #env: Readonly<Record<string, string | undefined>>
   #values: Values = new Map()
-  /** What the file was when it was read last. */
+  /** The identity, size and times of the file at the last read. */
   #seen = ''
 
   /** @param directory `skillet` under the user's configuration directory */
@@ -54,17 +57,17 @@ export class SecretFile implements Secrets {
     return found
   }
 
-  /** @throws SkilletError INVALID_PARAMETERS when these can't be the names of a skill and a secret */
+  /** @throws SkilletError INVALID_PARAMETERS when these are not valid names of a skill and a secret */
   check (skill: string, name: string): void {
     checkNames(skill, name)
   }
 
-  /** The names that are set, by skill. @throws Error */
+  /** The names of the secrets that are set, with their skills. @throws Error when the file can't be used */
   list (): { skill: string, name: string }[] {
     return [...this.#read()].flatMap(([skill, values]) => [...values.keys()].map(name => ({ skill, name })))
   }
 
-  /** @throws Error when the name, the value or the file can't be used; never with the value in it */
+  /** @throws Error when the name, the value or the file can't be used; the message never contains the value */
   async set (skill: string, name: string, value: string): Promise<void> {
     checkNames(skill, name)
     if (value === '') throw invalid('the value is empty')
@@ -77,7 +80,7 @@ export class SecretFile implements Secrets {
     })
   }
 
-  /** @returns whether it was there. @throws Error */
+  /** @returns whether the secret existed. @throws Error */
   async remove (skill: string, name: string): Promise<boolean> {
     checkNames(skill, name)
     return await this.#change(values => {
@@ -98,7 +101,7 @@ export class SecretFile implements Secrets {
       this.#seen = ''
       return this.#values = new Map()
     }
-    // The mode is part of ctime's business: a chmod is seen, too.
+    // A chmod changes ctime, so a change of the mode is noticed too.
     const seen = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`
     if (seen !== this.#seen) {
       this.#values = readValues(this.path)
@@ -107,7 +110,7 @@ export class SecretFile implements Secrets {
     return this.#values
   }
 
-  /** Changes the file. Resolves with what the change returned: whether it made one. */
+  /** Changes the file. Resolves with the return value of `change`: whether it changed a value. */
   async #change (change: (values: Map<string, ReadonlyMap<string, string>>) => boolean): Promise<boolean> {
     const directory = dirname(this.path)
     await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -115,7 +118,7 @@ export class SecretFile implements Secrets {
     if ((mode & 0o022) !== 0) throw new Error(`other users can write to ${directory}; run: chmod go-w ${directory}`)
     let changed = false
     await changeFile(this.path, () => {
-      const values = new Map(this.#read()) // with the checks of the file's mode and owner
+      const values = new Map(this.#read()) // #read checks the mode and the owner of the file
       changed = change(values)
       if (!changed) return undefined
       const text = JSON.stringify(Object.fromEntries([...values].map(([skill, own]) => [skill, Object.fromEntries(own)])), null, 2)
@@ -126,13 +129,13 @@ export class SecretFile implements Secrets {
   }
 }
 
-/** What the server has for itself: no skill gets it, whatever it declares. */
+/** Whether a variable belongs to the server: no skill receives it, even when the skill declares it. */
 export function isServersOwn (variable: string): boolean {
   return variable === 'SERVICE_API_KEY'
 }
 
 function checkNames (skill: string, name: string): void {
-  // Neither is quoted: somebody may have typed NAME=VALUE.
+  // The messages do not quote the names, because the user may have typed NAME=VALUE.
   if (!SKILL_NAME.test(skill)) throw invalid('the skill\'s name must be 1 to 64 of a-z, 0-9 and -')
   if (!SECRET_NAME.test(name)) throw invalid('the secret\'s name must begin with a letter and have 1 to 128 of A-Z, a-z, 0-9 and _; its value is read from standard input')
 }
@@ -156,7 +159,7 @@ function readValues (path: string): Values {
     closeSync(fd)
   }
   const values = parseValues(text)
-  // What is wrong with it is not quoted: it may be a secret.
+  // The message does not quote the content of the file, which may be a secret.
   if (values === undefined) throw new Error(`${path} is damaged: it must hold {"skill": {"NAME": "value"}}; mend it, or remove it and set the secrets again`)
   return values
 }

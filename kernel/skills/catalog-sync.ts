@@ -8,23 +8,23 @@ import { inTurns } from '../lib/pauses.ts'
 import type { QuarantinedSkill } from '../contracts/schemas.ts'
 import { Scope } from '../lib/scope.ts'
 
-/** After how long a source that failed is asked again, in milliseconds: twice as long each time, up to the most. */
+/** Delay before a failed source is loaded again, in milliseconds. It doubles after each failure, up to `most`. */
 const retry_ms = { first: 500, most: 60_000 }
 
-/** A source, and how it is doing. */
+/** A source and its state. */
 interface Feeding {
   readonly source: SkillSource
-  /** What it gave last. */
+  /** The result of the last successful load. */
   loaded: LoadedSkills | undefined
-  /** It said that it would give something else, or failed when it was asked. */
+  /** Whether the source must be loaded again: it reported a change, or its last load failed. */
   changed: boolean
   loading: Promise<void> | undefined
-  /** How often in a row it has failed. */
+  /** Number of consecutive failures. */
   failures: number
   retry: NodeJS.Timeout | undefined
 }
 
-/** Loads the catalog and the search index from the sources, and keeps both true while sources change. */
+/** Loads the catalog and the search index from the sources, and updates both when sources change. */
 export class CatalogSync {
   readonly #catalog: Catalog
   readonly #feedings: readonly Feeding[]
@@ -33,16 +33,16 @@ export class CatalogSync {
   readonly #scope = new Scope()
   readonly #closed = new AbortController()
   #following = false
-  /** The lines about broken skills that the log has. */
+  /** The log lines about broken skills that were already written. */
   #told: ReadonlySet<string> = new Set()
-  /** Whether a source gave something that the catalog does not have yet. */
+  /** Whether a source was loaded whose result is not in the catalog yet. */
   #unpublished = false
   #publishing: Promise<void> | undefined
-  /** Whether the search knows other skills than the catalog. */
+  /** Whether the skills in the search index differ from the catalog. */
   #stale = false
   #indexing: Promise<void> | undefined
 
-  /** What knows the skills too, once it is there. */
+  /** The search that indexes the skills; undefined until `index` is called. */
   #search: Search | undefined
 
   constructor (catalog: Catalog, sources: readonly SkillSource[], bus: Bus, log: Logger) {
@@ -53,9 +53,9 @@ export class CatalogSync {
   }
 
   /**
-   * Loads all sources. Rejects with what any of them threw.
-   * @param only the name of the one skill that is asked for; where there is none, all are loaded, for what is said of
-   * it
+   * Loads all sources. Rejects with the error of a source that failed.
+   * @param only the name of the only skill that is needed. When no such skill exists, all skills are loaded, because
+   * the error message needs them.
    */
   async load (signal: AbortSignal, only?: string): Promise<void> {
     await Promise.all(this.#feedings.map(async feeding => { feeding.loaded = await feeding.source.load(signal, only) }))
@@ -63,13 +63,13 @@ export class CatalogSync {
     if (only !== undefined && !this.#catalog.skills.some(({ name }) => name === only)) await this.load(signal)
   }
 
-  /** Lets a search know the skills, now and whenever they change. Rejects with what it threw. */
+  /** Indexes the skills in a search, now and whenever they change. Rejects with the error of the search. */
   async index (search: Search): Promise<void> {
     this.#search = search
     await this.#index()
   }
 
-  /** Loads each source again when it changes; changes that come while that is done are gathered. Until `close`. */
+  /** Loads a source again when it changes, until `close`. Changes that happen during a load are combined. */
   follow (): void {
     this.#following = true
     for (const feeding of this.#feedings) {
@@ -78,14 +78,14 @@ export class CatalogSync {
     }
   }
 
-  /** Resolves when nothing is loaded any more. */
+  /** Stops loading. Resolves when all running loads and updates have ended. */
   async close (): Promise<void> {
     this.#closed.abort(new Error('the kernel is stopping'))
     for (const { retry } of this.#feedings) clearTimeout(retry)
     await this.#scope.close()
     await Promise.all(this.#feedings.map(({ loading }) => loading))
     await this.#publishing
-    await this.#indexing?.catch(() => {}) // it was logged
+    await this.#indexing?.catch(() => {}) // the error was logged already
   }
 
   #reload (feeding: Feeding): void {
@@ -95,11 +95,11 @@ export class CatalogSync {
   }
 
   /**
-   * Each source on its own: one that fails, or takes long, keeps no change of another. What it gave last stays, and it
-   * is asked again later.
+   * Loads one source again. Each source is loaded separately, so that a source which fails, or takes long, does not
+   * delay the changes of another source. After a failure the last result stays, and the source is loaded again later.
    */
   async #loadAgain (feeding: Feeding): Promise<void> {
-    await new Promise(resolve => { setImmediate(resolve) }) // what one turn of the event loop brings is one change
+    await new Promise(resolve => { setImmediate(resolve) }) // changes in one turn of the event loop are combined
     while (feeding.changed && !this.#closed.signal.aborted) {
       feeding.changed = false
       try {
@@ -118,7 +118,7 @@ export class CatalogSync {
     }
   }
 
-  /** Never rejects. */
+  /** Updates the catalog and the search with the loaded results. Never rejects. */
   async #publishChanges (): Promise<void> {
     await new Promise(resolve => { setImmediate(resolve) })
     while (this.#unpublished && !this.#closed.signal.aborted) {
@@ -132,7 +132,7 @@ export class CatalogSync {
     }
   }
 
-  /** @returns whether the skills are others than before */
+  /** @returns whether the skills changed */
   async #publish (): Promise<boolean> {
     const changes = await inTurns(this.#catalog.replace(this.#feedings.flatMap(({ loaded }) => loaded ?? [])))
     const { size, quarantined } = this.#catalog
@@ -142,7 +142,7 @@ export class CatalogSync {
     return different
   }
 
-  /** Indexes what the catalog has: a change that comes meanwhile serves at once, and is indexed next. */
+  /** Indexes the catalog. A change during the indexing is in the catalog at once, and is indexed next. */
   #index (): Promise<void> {
     this.#stale = true
     return this.#indexing ??= (async () => {
@@ -157,7 +157,7 @@ export class CatalogSync {
     })()
   }
 
-  /** Logs what is newly broken. @returns whether other skills are broken than before */
+  /** Logs the skills that are newly broken. @returns whether the set of broken skills changed */
   #tell (quarantined: readonly QuarantinedSkill[]): boolean {
     const told = new Set<string>()
     let news = false

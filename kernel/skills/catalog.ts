@@ -7,9 +7,9 @@ import type { Steps } from '../lib/pauses.ts'
 import type { JsonObject, QuarantinedSkill, Skill, SkillWarning } from '../contracts/schemas.ts'
 import { compileCheck, type Check } from '../schema/validation.ts'
 
-/** What is known of the skills at one moment: never changed, replaced whole. */
+/** The state of all skills at one moment. A snapshot is never changed, only replaced as a whole. */
 interface Snapshot {
-  /** By name; another list only after a reload. */
+  /** Sorted by name; a new list only after skills were replaced. */
   readonly list: readonly SkillDefinition[]
   readonly skills: ReadonlyMap<string, SkillDefinition>
   readonly tools: ReadonlyMap<SkillDefinition, ReadonlyMap<string, ToolDefinition>>
@@ -19,24 +19,25 @@ interface Snapshot {
 
 const empty: Snapshot = { list: [], skills: new Map(), tools: new Map(), quarantined: [], warnings: [] }
 
-/** What a replacement made of the skills there were, by name and in order. */
+/** The names of the skills that a replacement added, changed and removed, sorted. */
 export interface SkillChanges { added: string[], changed: string[], removed: string[] }
 
-/** The skills that can be run. Names are looked up in maps, so that `constructor` is simply not found. */
+/** The skills that can be run. Names are looked up in maps, so that a name like `constructor` is not found. */
 export class Catalog {
   #snapshot = empty
-  /** Compiled when a tool is first called; dropped with the definition they belong to. */
+  /** The checks of parameters: compiled at the first call of a tool, and released together with its definition. */
   readonly #checks = new WeakMap<ToolDefinition, Check>()
 
-  /** By name. The same list until skills are replaced. */
+  /** The skills, sorted by name. The same list object until skills are replaced. */
   get skills (): readonly SkillDefinition[] {
     return this.#snapshot.list
   }
 
   /**
-   * Replaces everything by what the sources gave, later sources shadowing earlier ones. Running executions keep their
-   * definitions, and so does a skill that is as it was, with all that was made of it. What was there serves until the
-   * last step; the steps of two replacements must not mix.
+   * Replaces all skills with the results of the sources; a skill of a later source shadows a skill of the same name
+   * from an earlier source. Running executions keep their definitions. An unchanged skill keeps its definition object,
+   * and all values derived from it. The old skills are served until the last step. The steps of two replacements must
+   * not be mixed.
    */
   * replace (sources: readonly LoadedSkills[]): Steps<SkillChanges> {
     const before = this.#snapshot
@@ -75,7 +76,7 @@ export class Catalog {
     return this.#snapshot.warnings
   }
 
-  /** @throws SkilletError SKILL_NOT_FOUND, naming the nearest one */
+  /** @throws SkilletError SKILL_NOT_FOUND, with the nearest known name */
   skill (name: string): SkillDefinition {
     const skill = this.#snapshot.skills.get(name)
     if (skill !== undefined) return skill
@@ -84,7 +85,7 @@ export class Catalog {
     throw new SkilletError('SKILL_NOT_FOUND', `There is no skill "${name}"${why}`, { skill: name })
   }
 
-  /** @throws SkilletError SKILL_NOT_FOUND or TOOL_NOT_FOUND, naming the nearest one */
+  /** @throws SkilletError SKILL_NOT_FOUND or TOOL_NOT_FOUND, with the nearest known name */
   tool (skill_name: string, tool_name: string): { skill: SkillDefinition, tool: ToolDefinition } {
     const skill = this.skill(skill_name)
     const tools = this.#snapshot.tools.get(skill)
@@ -96,8 +97,8 @@ export class Catalog {
   }
 
   /**
-   * Checks the parameters of a call and fills in their defaults.
-   * @throws SkilletError INVALID_PARAMETERS, saying what is wrong and where
+   * Checks the parameters of a call and fills in their default values.
+   * @throws SkilletError INVALID_PARAMETERS, with the error and its place
    */
   check (skill: SkillDefinition, tool: ToolDefinition, parameters: JsonObject): void {
     let check = this.#checks.get(tool)
@@ -111,7 +112,7 @@ export class Catalog {
 }
 
 /**
- * Whether two definitions of a name are the same: by the digests that their source gives, else by all that they hold.
+ * Whether two definitions of a skill are equal. Compares their digests when both have one, otherwise all their fields.
  */
 function * isSame (a: SkillDefinition, b: SkillDefinition): Steps<boolean> {
   if (a === b) return true
@@ -124,10 +125,13 @@ function * isSame (a: SkillDefinition, b: SkillDefinition): Steps<boolean> {
   return true
 }
 
-/** What is wrong with a parameter, but for what is wrong within a secret one: that names keys of the value. */
+/**
+ * The error message for parameters, without the inside of a secret parameter: such a message would contain keys of the
+ * secret value.
+ */
 function withoutInside ({ secrets }: ToolDefinition, wrong: string): string {
   const name = secrets.find(name => {
-    const at = `parameters/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` // as a JSON pointer has it
+    const at = `parameters/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` // as in a JSON pointer
     return wrong.startsWith(`${at}/`) || wrong.startsWith(`${at} has an unknown field`) || wrong.startsWith(`${at} has a field`)
   })
   return name === undefined ? wrong : `parameters/${name} holds something that does not fit its description`

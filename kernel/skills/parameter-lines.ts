@@ -1,11 +1,11 @@
 import type { ParameterDescriptor, Tool } from '../contracts/schemas.ts'
 
-/** Skills and tools in few words: for lists, and for agents, who pay for each. */
+/** Short texts about skills and tools: for lists, and for agents, which pay for each word. */
 
 /** The longest description of a skill or tool in a list, in characters. */
 const lineMax = 160
 
-/** The first line of a text, cut at a word. */
+/** The first line of a text; a line longer than `max` characters is cut between two words. */
 export function oneLine (text: string, max = lineMax): string {
   const line = text.trim().split(/\r?\n/, 1)[0] ?? ''
   if (line.length <= max) return line
@@ -21,7 +21,7 @@ export function parameterLine ({ name, type, description, required, ...keywords 
   return `${/^[^\s"\p{C}]+$/u.test(name) ? name : JSON.stringify(name)} ${kind}${required ? ' required' : ''}${preset === undefined ? '' : ` = ${oneLine(JSON.stringify(preset), 80)}`}${range}: ${oneLine(description)}`
 }
 
-/** The parameters that an agent gives; its client fills in the others. */
+/** The parameters that an agent sets; the agent's client fills in all other parameters. */
 export function agentParameters ({ parameters }: Pick<Tool, 'parameters'>): ParameterDescriptor[] {
   return parameters.filter(({ from_client }) => from_client === undefined)
 }

@@ -4,20 +4,20 @@ import { parameterLines } from './parameter-lines.ts'
 import { SkilletError } from '../lib/errors.ts'
 import type { SkillDefinition } from '../contracts/skill.ts'
 
-/** The instructions of a skill, under the name they have in its folder. */
+/** The name of the instructions file in the folder of a skill. */
 export const instructionsFile = 'SKILL.md'
-/** Folders of a skill whose files are for who uses it, beside its instructions. */
+/** Folders of a skill whose files are served to its users, beside the instructions. */
 const folders = ['references', 'assets', 'scripts']
 /** The largest file that is served, in bytes. */
 export const fileBytesMax = 1_048_576
-/** Files of a skill that are served, and how deep they may lie. */
+/** The maximum number of served files of a skill, and the maximum depth of their folders. */
 const limits = { filesMax: 511, depthMax: 8 }
 
 export interface SkillFile { path: string, bytes: number }
 
 /**
- * The text of SKILL.md: name and description, and the instructions; for a skill that has none, its tools. Made of what
- * was loaded, so that it always is what runs.
+ * The text of SKILL.md: name, description and instructions. For a skill without instructions it lists the tools. It is
+ * made from the loaded definition, so that it always describes the skill that runs.
  */
 export function instructionsOf ({ name, description, version, instructions, tools }: SkillDefinition): string {
   const matter = [`name: ${name}`, `description: ${JSON.stringify(description)}`, ...(version === undefined ? [] : ['metadata:', `  version: ${JSON.stringify(version)}`])]
@@ -25,7 +25,7 @@ export function instructionsOf ({ name, description, version, instructions, tool
   return `---\n${matter.join('\n')}\n---\n\n${body.trimEnd()}\n`
 }
 
-/** The files of a skill that `readSkillFile` gives, its instructions first. */
+/** The files of a skill that `readSkillFile` can read, the instructions first. */
 export async function listSkillFiles (skill: SkillDefinition): Promise<SkillFile[]> {
   const files: SkillFile[] = []
   const walk = async (folder: string, depth: number): Promise<void> => {
@@ -44,7 +44,10 @@ export async function listSkillFiles (skill: SkillDefinition): Promise<SkillFile
   return [{ path: instructionsFile, bytes: Buffer.byteLength(instructionsOf(skill)) }, ...files]
 }
 
-/** A file of a skill. @throws SkilletError NOT_FOUND for what is not there, is too large, or lies outside the skill */
+/**
+ * Reads a file of a skill.
+ * @throws SkilletError NOT_FOUND when the file does not exist, is too large, or lies outside the folder of the skill
+ */
 export async function readSkillFile (skill: SkillDefinition, path: string): Promise<Buffer> {
   if (path === instructionsFile) return Buffer.from(instructionsOf(skill))
   const missing = new SkilletError('NOT_FOUND', `The skill "${skill.name}" has no file "${path.slice(0, 256)}"`, { skill: skill.name })
@@ -66,7 +69,7 @@ export async function readSkillFile (skill: SkillDefinition, path: string): Prom
   }
 }
 
-/** Whether a path lies in a folder that is served, and names nothing hidden or installed. */
+/** Whether a path lies in a served folder, and has no hidden part and no `node_modules` in it. */
 function isServed (path: string): boolean {
   const [first = '', ...rest] = path.split('/')
   return folders.includes(first) && rest.length > 0 && rest.every(part => part !== '' && !part.startsWith('.') && part !== 'node_modules' && !/[\\\0]/.test(part))
