@@ -31,8 +31,8 @@ for (const name of singleNames) {
 /**
  * Checks the head once: a parser may have accepted two headers of the same name, or an unknown transfer coding. A body
  * in chunks ends its connection, since parsers differ in the chunks that they accept, and so in the place where the
- * next request begins. CONNECT and TRACE end it too: a client that sends them gives the following bytes
- * another meaning.
+ * next request begins. CONNECT and TRACE end it too: a client that sends them gives the following bytes another
+ * meaning.
  */
 export function checkFraming ({ headers, method, path }: Pick<Exchange, 'headers' | 'method' | 'path'>): Framing {
   let length: number | undefined = 0

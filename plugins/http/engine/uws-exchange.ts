@@ -27,7 +27,6 @@ function isWatched (bytes: number): boolean {
 }
 
 // The addon parses one request at a time, so all requests share a callback and a variable; no request needs a closure.
-// request.
 let collected: string[] = []
 function collect (name: string, value: string): void {
   collected.push(name, value)
