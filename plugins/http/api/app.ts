@@ -221,7 +221,7 @@ export class App {
     this.replies.error(context, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
   }
 
-  /** After a refusal before the body is read: closes if the server stops, or the body is too long or of unknown size. */
+  /** After a refusal before the body is read: closes if the server stops or the body is too long or of unknown size. */
   #afterRefusal (framing: Framing): Close {
     const { length, refusal } = framing
     if (refusal === undefined && (length === undefined || length > this.#bodies.limits.bytesMax)) return 'linger'
