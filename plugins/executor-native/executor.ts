@@ -83,7 +83,7 @@ export class NativeExecutor implements Executor {
 
   async probe (): Promise<void> {
     if (this.#closing) throw new Error('the executor is stopping')
-    if (this.#active.size >= this.#options.processes) return // each has its time limit
+    if (this.#active.size >= this.#options.processes) return // each active run has a time limit
     const helper = this.#helpers.pick()
     const timer = this.#expectAnswer(helper)
     try {

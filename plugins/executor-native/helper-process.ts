@@ -91,7 +91,7 @@ export class HelperProcess {
    * @returns the run's id, for `stop`
    */
   run (request: Omit<RunMessage, 'type' | 'id' | 'stdin'>, stdin: string | undefined, listener: Listener): number {
-    const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² run at once
+    const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² commands run at once
     this.#runs.set(id, { listener, live: request.live, output_bytes_max: request.output_bytes_max, pid: undefined, told_bytes: 0 })
     if (this.#runs.size === 1) this.#hold(true)
     this.#tell({ type: 'run', id, ...request, stdin: stdin !== undefined }, stdin === undefined ? nothing : Buffer.from(stdin))

@@ -42,6 +42,6 @@ function isProgram (file: string): boolean {
     accessSync(file, constants.X_OK)
     return true
   } catch {
-    return false // a folder that is closed to us, or a file that may not be run
+    return false // the folder is not accessible, or the file is not executable
   }
 }

@@ -43,7 +43,7 @@ export default definePlugin({
   examine: ({ data_dir }) => examine(data_dir)
 })
 
-/** The free space below which a warning is given, in bytes. */
+/** The free space below which a problem is reported, in bytes. */
 const room_bytes_min = 64 * 1_048_576
 
 /** Whether the history can be stored, and its size. `setup` reports a file that can't be read. */

@@ -165,7 +165,7 @@ export class Writer {
   }
 
   async #run (): Promise<void> {
-    await undefined // whoever saves and waits for it does so in the same turn
+    await undefined // a caller that saves and waits does both in the same turn
     while (this.#open.records.length > 0) {
       if (!this.#open.awaited && !this.#closing) await (this.#gathering = new Pause(gather_ms)).over
       const last = this.#closing

@@ -53,7 +53,7 @@ export class Counters {
     let refusedBy: Policy | undefined
     for (let i = 0; i < policies.length; i++) {
       const policy = policies[i] as Policy
-      const { used, until_ms } = entry.windows[i] as Window // there is one for each policy
+      const { used, until_ms } = entry.windows[i] as Window // each policy has a window
       if (until_ms > now && used >= policy.quota) refusedBy = policy
     }
     const left = policies.map((policy, i) => {

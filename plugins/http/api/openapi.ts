@@ -187,7 +187,7 @@ class Components {
     if (!isObject(schema)) return schema
     const copy: JsonObject = {}
     const { title } = schema
-    const isNamed = typeof title === 'string' // no field that is called so
+    const isNamed = typeof title === 'string' // not a field with the name `title`
     for (const [key, value] of Object.entries(schema)) if (key !== 'title' || !isNamed) copy[key] = this.#copy(value)
     return isNamed ? this.add(title, copy) : copy
   }

@@ -6,8 +6,8 @@ import { STATUS } from '../engine/status.ts'
 
 const common = ['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin']
 /**
- * The Vary header is in every reply, whoever sent the request: pages of some origins may read a reply and others may
- * not.
+ * The Vary header is sent for every request, with or without an Origin header: pages of some origins may read these
+ * replies, and pages of other origins may not.
  */
 const json: HeaderBlock = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
 const text: HeaderBlock = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...common]

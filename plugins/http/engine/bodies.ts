@@ -72,7 +72,7 @@ export class Bodies {
     const { timeout_ms } = this.limits
     const now_ms = performance.now()
     for (const body of this.#arriving) {
-      if (now_ms - body.began_ms < timeout_ms) return // in the order they began
+      if (now_ms - body.began_ms < timeout_ms) return // the bodies are in the order in which they began
       body.cut(new BodyCut('INVALID_PARAMETERS', `body took longer than ${timeout_ms} ms to arrive, as server.body_timeout_ms says`, { body_timeout_ms: timeout_ms }))
     }
   }

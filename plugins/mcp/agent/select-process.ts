@@ -23,7 +23,7 @@ const channel = new Socket({ fd: pipe, readable: true, writable: true })
 let message: Buffer[] = []
 channel.on('data', (chunk: Buffer) => {
   message.push(chunk)
-  if (chunk.at(-1) !== 10) return // one message at a time
+  if (chunk.at(-1) !== 10) return // the message is not complete; only one comes at a time
   // a Selector wrote it, so it is valid
   const selection = answer(JSON.parse(Buffer.concat(message).toString()) as Selecting)
   message = []

@@ -12,7 +12,7 @@ export function authOf ({ access }: Call): { token: string, clientId: string, sc
 }
 
 export function accessIn (authInfo: AuthInfo | undefined): Access | undefined {
-  return authInfo?.extra?.['access'] as Access | undefined // as authOf put it there
+  return authInfo?.extra?.['access'] as Access | undefined // authOf set it
 }
 
 /** The call for a request. */

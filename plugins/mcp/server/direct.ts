@@ -18,7 +18,7 @@ export class DirectTools {
   readonly #reserved: ReadonlySet<string>
   #made = new WeakMap<object, ReadonlyMap<string, DirectTool>>()
   readonly #everybody = {}
-  readonly #signal = new AbortController().signal // a list is there at once
+  readonly #signal = new AbortController().signal // a list needs no waiting
 
   /**
    * @param patterns in the form of a key's rights: `git`, `git:log`, `git:*-status`
