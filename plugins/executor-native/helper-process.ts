@@ -98,7 +98,7 @@ export class HelperProcess {
     return id
   }
 
-  /** Ends a run: SIGTERM first, SIGKILL later. */
+  /** Asks the helper to end a run: SIGTERM first, SIGKILL later. */
   stop (id: number): void {
     if (this.#runs.has(id)) this.#tell({ type: 'stop', id }, nothing)
   }

@@ -27,7 +27,7 @@ export interface Environment {
   readonly aside: Database<string, number>
   /** Id of an unfinished execution with a request to cancel it → `1`. */
   readonly cancels: Database<string, string>
-  /** Role → the process that holds it. */
+  /** Role → its lease. */
   readonly roles: Database<string, string>
   /** Key → data that plugins cache beside the executions. */
   readonly cache: Database<Uint8Array, string>
