@@ -6,58 +6,58 @@ import type { Terminal } from './terminal/terminal.ts'
 
 type Load = () => Promise<{ default: AnyPlugin }>
 
-/** The plugins that the program comes with, loaded when a command needs them. */
+/** The built-in plugins, loaded when a command needs them. */
 export interface BuiltinPlugins {
   storage: Load
-  /** Storage for commands that record nothing. */
+  /** The storage for commands that record nothing. */
   scratch: Load
   search: Load
   executors: readonly Load[]
   skills: readonly Load[]
-  /** Serves one agent, on standard input and output. */
+  /** The plugin that serves one agent, on standard input and output. */
   agent: Load
-  /** What servers serve beside the operations. */
+  /** The plugins that servers serve beside the operations. */
   endpoints: readonly Load[]
   transports: readonly Load[]
 }
 
-/** All of them but the scratch storage, which takes no options. */
+/** All built-in plugins except the scratch storage, which has no options. */
 export async function everyPlugin ({ storage, search, executors, skills, agent, endpoints, transports }: BuiltinPlugins): Promise<AnyPlugin[]> {
   return await Promise.all([storage, search, ...executors, ...skills, agent, ...endpoints, ...transports].map(async load => (await load()).default))
 }
 
-/** What a command needs of the kernel. */
+/** The parts of the kernel that a command needs. */
 export interface Needs {
-  /** Knows the skills. */
+  /** Whether it reads the skills. */
   skills: boolean
-  /** Searches them. */
+  /** Whether it searches skills. */
   search: boolean
-  /** Records executions. */
+  /** Whether it records executions. */
   history: boolean
-  /** Runs tools. */
+  /** Whether it runs tools. */
   executors: boolean
-  /** Serves an agent. */
+  /** Whether it serves an agent. */
   agent?: boolean
-  /** Listens. */
+  /** Whether it listens for requests. */
   transports: boolean
 }
 
-/** For commands that look at skills. */
+/** For commands that read skills. */
 export const quick: Needs = { skills: true, search: false, history: false, executors: false, transports: false }
-/** For commands that search skills. The storage keeps what is embedded. */
+/** For commands that search skills. The storage caches the embeddings. */
 export const searching: Needs = { ...quick, search: true, history: true }
-/** For commands that look at the history. */
+/** For commands that read the history. */
 export const looking: Needs = { skills: false, search: false, history: true, executors: false, transports: false }
 /** For commands that run tools. */
 export const recording: Needs = { skills: true, search: false, history: true, executors: true, transports: false }
-/** For an agent of its own. */
+/** For a command that serves an agent. */
 export const speaking: Needs = { ...recording, search: true, agent: true }
 export const serving: Needs = { skills: true, search: true, history: true, executors: true, transports: true }
 
-/** Where nobody searches. */
+/** Takes the place of the search in commands that do not search. */
 const noSearch = definePlugin({ name: 'search-none', slot: 'search', setup: () => ({ async index () {}, search: async () => ({ mode: 'none', results: [] }) }) })
 
-/** The command line or the configuration is wrong: the message says how. */
+/** An error in the command line or the configuration; the message describes it. */
 export class UsageError extends Error {}
 
 export interface Given { file?: string, flags: Record<string, unknown> }
@@ -74,7 +74,7 @@ export function configure (given: Given, { env, cwd }: Pick<Terminal, 'env' | 'c
 /** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
 export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, { role, only, file }: { role?: string, only?: string, file?: string } = {}): Promise<Kernel> {
   const config_file = configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) })
-  // The key is no setting: who needs it reads the environment.
+  // The key is not a setting: a plugin that needs it reads the environment.
   const { SERVICE_API_KEY: key } = readEnvFile(dirname(config_file)).values
   if (needs.transports && key !== undefined) process.env['SERVICE_API_KEY'] ??= key
   const loads = [
@@ -91,7 +91,7 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
   ])
   const isNeeded: Record<Slot, boolean> = { storage: needs.history, search: needs.search, skills: needs.skills, executor: needs.executors, endpoint: needs.transports, transport: needs.transports }
   const wanted = further.filter(({ slot }) => isNeeded[slot])
-  // Of these slots there is one: a further plugin takes the place of ours.
+  // Each of these slots has only one plugin: another plugin takes the place of the built-in one.
   const replaced = new Set<string>(wanted.map(({ slot }) => slot).filter(slot => slot === 'storage' || slot === 'search'))
   return await createKernel({
     config,
@@ -103,7 +103,7 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     config_file,
     private_paths: [configHome(terminal.env), dataHome(terminal.env)],
     ...(role !== undefined && { role }),
-    // An agent begins by a search, and asks once: it should not be answered by words alone.
+    // An agent begins with a single search, which should not be answered by keywords alone.
     prepareSearch: needs.agent === true,
     ...(only !== undefined && { only })
   }, signal)

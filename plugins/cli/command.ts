@@ -2,19 +2,19 @@ import type { Command } from 'commander'
 import type { BuiltinPlugins } from './boot.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
-/** What every command is given. */
+/** The context that every command gets. */
 export interface CommandContext {
   terminal: Terminal
   /** Aborts at the first SIGINT or SIGTERM. */
   signal: AbortSignal
   builtin: BuiltinPlugins
-  /** Ends with this status although nothing was thrown. */
+  /** Sets the exit status of a command that does not throw. */
   setStatus (status: number): void
 }
 
 /**
- * Declares a command's arguments, options and action; its name and description are the table's. The default export of
- * its file.
+ * Declares the arguments, options and action of a command; its name and description are in the table. It is the default
+ * export of the command's file.
  */
 export type DefineCommand = (command: Command, context: CommandContext) => void
 
@@ -22,10 +22,10 @@ export type DefineCommand = (command: Command, context: CommandContext) => void
 export interface CommandRow {
   readonly name: string
   readonly aliases?: readonly string[]
-  /** What `--help` says of it, in a line. */
+  /** The description in `--help`, in one line. */
   readonly description: string
-  /** Left out of `--help`. */
+  /** Whether the command is left out of `--help`. */
   readonly hidden?: boolean
-  /** Its file, which is loaded when it is called, and for its own help. */
+  /** Loads its file, when the command is called or its own help is shown. */
   load (): Promise<{ default: DefineCommand }>
 }

@@ -8,22 +8,21 @@ import { duration, localTime } from './terminal/layout.ts'
 import { addSettingOptions } from './options/options.ts'
 import { equalsOf, splitTarget } from './options/target.ts'
 
-/** What a word may become, and what that is. One that ends in `=` or `/` goes on. */
+/** A completion of a word, with a description. After a completion that ends in `=` or `/`, the word continues. */
 export interface Candidate { word: string, about?: string }
 
 /**
- * Names of parameters that a shell passes on as they are typed. Others are given by `--params`, or quoted by who types
- * them.
+ * Names of parameters that a shell passes on unchanged. Other parameters need `--params`, or the user must quote them.
  */
 const typeable = /^[\w.@:+%,/][\w.@:+%,/-]*$/
-/** How many executions, and how many files of a folder, are offered. */
+/** The number of executions, and of files in a folder, that are offered. */
 const executionsMax = 20
 const filesMax = 500
 
 /**
- * What the last word of a command line may become. Arguments and values of options are told by their placeholders:
- * `<skill>`, `<skill:tool>`, `[name=value...]`, `<id>`, `<file>`, `<dir>`, and choices.
- * @param words what follows the program's name; the last one is being typed, and may be empty
+ * The completions of the last word of a command line. The placeholders of arguments and options show which values they
+ * take: `<skill>`, `<skill:tool>`, `[name=value...]`, `<id>`, `<file>`, `<dir>`, and choices.
+ * @param words the words after the program's name; the last one is being typed, and may be empty
  */
 export async function complete (commands: readonly CommandRow[], words: readonly string[], context: CommandContext): Promise<Candidate[]> {
   const before = words.slice(0, -1)
@@ -65,7 +64,7 @@ function optionOf (command: Command, word: string | undefined): Option | undefin
   return command.options.find(option => option.required && (option.long === word || option.short === word))
 }
 
-/** The words that are no options and no values of theirs. */
+/** The words that are neither options nor values of options. */
 function operandsOf (command: Command, words: readonly string[]): string[] {
   const operands: string[] = []
   for (let i = 0; i < words.length; i++) {
@@ -77,7 +76,7 @@ function operandsOf (command: Command, words: readonly string[]): string[] {
   return operands
 }
 
-/** What only a look at the skills, the history or the files can tell. */
+/** The completions that depend on the skills, the history or the files. */
 class Dynamic {
   readonly #words: readonly string[]
   readonly #context: CommandContext
@@ -104,7 +103,7 @@ class Dynamic {
     return await this.#ask(quick, async gateway => fold((await gateway.invoke(listSkills, {}, this.#call())).skills))
   }
 
-  /** Names of parameters that are not given yet, and values where the type, or the file system, knows them. */
+  /** The names of parameters that have no value yet, and values that follow from the type or from the file system. */
   async #parameters ([target = '', ...given]: readonly string[], current: string): Promise<Candidate[]> {
     const { skill_name, tool_name } = splitTarget(target)
     const found = await this.#ask(quick, async gateway => {
@@ -129,7 +128,7 @@ class Dynamic {
     return { transport: 'cli', signal: this.#context.signal }
   }
 
-  /** Asks a kernel that knows what the settings on the command line say. Whatever goes wrong: nothing is offered. */
+  /** Queries a kernel with the settings of the command line. After any error, no completions are offered. */
   async #ask<T> (needs: Needs, ask: (gateway: Gateway) => Promise<T[]>, only?: string): Promise<T[]> {
     const { terminal, builtin, signal } = this.#context
     try {
@@ -154,7 +153,7 @@ function about ({ name, description }: Skill): Candidate {
   return { word: name, about: description }
 }
 
-/** Skills until one is named, then its tools. */
+/** Completes the name of a skill, and after it the names of the skill's tools. */
 function tools (skills: readonly Skill[], current: string): Candidate[] {
   const named = skills.find(({ name }) => current.startsWith(`${name}:`))
   if (named === undefined) return skills.map(({ name, description }) => ({ word: `${name}:`, about: description }))
@@ -167,7 +166,9 @@ async function executions (gateway: Gateway, unfinished: boolean, { signal }: Co
     .map(({ id, skill_name, tool_name, status, created_at, duration_ms }) => ({ word: id, about: `${skill_name}:${tool_name} ${status} ${localTime(created_at)}${isFinal(status) ? ` ${duration(duration_ms)}` : ''}` }))
 }
 
-/** Files and folders that a path may become, folders with a `/`; hidden ones when the path asks for them. */
+/**
+ * The files and folders that complete a path, folders with a `/`; hidden ones only when the path begins to name one.
+ */
 async function files (path: string, lead: string, cwd: string, foldersOnly: boolean): Promise<Candidate[]> {
   const slash = path.lastIndexOf('/') + 1
   const folder = path.slice(0, slash)
@@ -180,6 +181,6 @@ async function files (path: string, lead: string, cwd: string, foldersOnly: bool
       else if (!foldersOnly) found.push({ word: lead + folder + entry.name })
       if (found.length >= filesMax) break
     }
-  } catch {} // no such folder: nothing to offer
+  } catch {} // no such folder: no completions
   return found.sort((a, b) => a.word < b.word ? -1 : 1)
 }

@@ -1,6 +1,6 @@
 import type { ErrorKind } from '../../kernel/index.ts'
 
-/** Exit status for each kind of error. */
+/** The exit status for each kind of error. */
 export const EXIT_CODES = {
   tool_failed: 1,
   invalid: 2,
@@ -18,9 +18,12 @@ export const EXIT_CODES = {
   internal: 5
 } as const satisfies Record<ErrorKind, number>
 
-/** The command line itself, or the configuration, is wrong. */
+/** An error in the command line itself, or in the configuration. */
 export const EXIT_USAGE = EXIT_CODES.invalid
-/** Ctrl-C: 128 and the number of SIGINT. */
+/** Ctrl-C: 128 plus the number of SIGINT. */
 export const EXIT_INTERRUPTED = 130
-/** Nobody read on, and what ran was cancelled for it: 128 and the number of SIGPIPE, which ends other programs. */
+/**
+ * Standard output was closed by its reader, and the run was cancelled for that: 128 plus the number of SIGPIPE, which
+ * ends other programs.
+ */
 export const EXIT_UNREAD = 141

@@ -1,16 +1,16 @@
 import { getExecution, isFinal, listExecutions, SkilletError, type ExecutionStatus, type ExecutionSummary, type Gateway, type JsonObject } from '../../kernel/index.ts'
 
-/** How often the history is looked at, in milliseconds. */
+/** How often the history is read, in milliseconds. */
 const poll_ms = 300
 const page_max = 500
-/** How many new executions are looked for at once; of more, the oldest are passed over. */
+/** The number of new executions that one check finds; if there are more, the oldest are skipped. */
 const new_max = 10_000
-/** How many that have not ended are kept in view; beyond it, the oldest are forgotten. */
+/** The number of unfinished executions that are watched; above it, the oldest are dropped. */
 const open_max = 1_000
 
 /**
- * Shows what is there, oldest first, and then executions as they appear and as they end, in whatever process, until the
- * signal aborts. Reads pages from the newest on, which cost the same however long the history is.
+ * Shows the existing executions, oldest first, and then executions of any process when they begin and end, until the
+ * signal aborts. It reads pages from the newest execution on, which cost the same however long the history is.
  * @param first the input of the list that is shown first
  */
 export async function follow (gateway: Gateway, first: JsonObject, show: (execution: ExecutionSummary) => void, signal: AbortSignal): Promise<void> {
@@ -18,9 +18,9 @@ export async function follow (gateway: Gateway, first: JsonObject, show: (execut
   const call = { transport: 'cli' as const, signal }
   const fits = (execution: ExecutionSummary): boolean => (status === undefined || execution.status === status) &&
     (skill_name === undefined || execution.skill_name === skill_name) && (tool_name === undefined || execution.tool_name === tool_name)
-  /** Status, when last seen, of those that had not ended. */
+  /** The last known status of unfinished executions, by id. */
   const open = new Map<string, ExecutionStatus>()
-  /** Status, when shown, of those shown first. */
+  /** The status in the first list, by id. */
   const shown = new Map<string, ExecutionStatus>()
   const see = (execution: ExecutionSummary, old = false): void => {
     if (!old && fits(execution) && shown.get(execution.id) !== execution.status) show(execution)
@@ -48,11 +48,11 @@ export async function follow (gateway: Gateway, first: JsonObject, show: (execut
   }
 }
 
-/** The executions before the first known one, newest first. */
+/** The executions that are newer than the first known one, newest first. */
 async function newSince (gateway: Gateway, known: ReadonlySet<string>, call: { transport: 'cli', signal: AbortSignal }): Promise<ExecutionSummary[]> {
   const found: ExecutionSummary[] = []
   let cursor: string | undefined
-  // Most often there is nothing new: the first page is short.
+  // Most often there are no new executions, so the first page is short.
   for (let limit = 10; found.length < new_max; limit = page_max) {
     const page = await gateway.invoke(listExecutions, { limit, ...(cursor !== undefined && { cursor }) }, call)
     for (const execution of page.executions) {

@@ -10,8 +10,8 @@ import { processTerminal, type Terminal } from './terminal/terminal.ts'
 export type { BuiltinPlugins } from './boot.ts'
 
 /**
- * Runs one command of the command line, to its end.
- * @param argv what follows the program's name
+ * Runs one command of the command line to its end.
+ * @param argv the arguments after the program's name
  * @returns the exit status
  */
 export async function runCommandLine (argv: readonly string[], builtin: BuiltinPlugins): Promise<number> {
@@ -29,7 +29,10 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
   }
 }
 
-/** The program with all commands, of which only the one that is called is loaded and knows more than its name. */
+/**
+ * The program with all commands. Only the file of the called command is loaded; the other commands have only a name and
+ * a description.
+ */
 async function createProgram (argv: readonly string[], context: CommandContext): Promise<Command> {
   const { terminal } = context
   const program = new Command('skillet')
@@ -46,7 +49,10 @@ async function createProgram (argv: readonly string[], context: CommandContext):
   return program
 }
 
-/** Says what went wrong, as JSON where that was asked for. @returns the exit status */
+/**
+ * Prints an error, as JSON when `--json` was given.
+ * @returns the exit status
+ */
 function report (error: unknown, { argv, terminal, interrupted }: { argv: readonly string[], terminal: Terminal, interrupted: boolean }): number {
   const usage = error instanceof UsageError || error instanceof CommanderError
   if (error instanceof CommanderError) {
@@ -66,19 +72,19 @@ function report (error: unknown, { argv, terminal, interrupted }: { argv: readon
   return EXIT_CODES[known.kind]
 }
 
-/** What a failed command printed, for the person who waits for it. */
+/** The standard error of a failed command, for the user. */
 function stderrOf ({ details }: SkilletError): string {
   const { stderr } = details
   return typeof stderr === 'string' && stderr.trim() !== '' ? `\n${stderr.trimEnd()}` : ''
 }
 
 /**
- * Signals within so long are one: npm passes on a Ctrl-C that the terminal sends to all, and its own end is told once
- * more.
+ * Signals within this time count as one: npm passes on a Ctrl-C that the terminal sends to all processes, and signals
+ * again when it ends itself.
  */
 const together_ms = 1_000
 
-/** The first SIGINT or SIGTERM asks for an end in order; another, later one ends at once. */
+/** The first SIGINT or SIGTERM starts an orderly shutdown; a later one ends the process at once. */
 function onSignals (err: (text: string) => void): { signal: AbortSignal, stop: () => void } {
   const controller = new AbortController()
   let first_ms = 0

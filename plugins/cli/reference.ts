@@ -3,9 +3,9 @@ import { addSettingOptions } from './options/options.ts'
 import { commands } from './table.ts'
 import { processTerminal } from './terminal/terminal.ts'
 
-/** The commands as Markdown, from their definitions: the reference in docs/command-line.md. */
+/** The commands as Markdown, made from their definitions: the reference in docs/command-line.md. */
 export async function reference (): Promise<string> {
-  // The definitions are read; nothing is run.
+  // Only the definitions are read; no command runs.
   const none = () => { throw new Error('the reference runs no command') }
   const context = { terminal: processTerminal(), signal: new AbortController().signal, builtin: { storage: none, scratch: none, search: none, executors: [], skills: [], agent: none, endpoints: [], transports: [] }, setStatus: none }
   const probe = new Command()

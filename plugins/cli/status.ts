@@ -1,7 +1,7 @@
 import type { ExecutionStatus } from '../../kernel/index.ts'
 import type { Colors } from './terminal/terminal.ts'
 
-/** How each status looks. */
+/** The style of each status. */
 const styles = {
   queued: 'dim', running: 'cyan', success: 'green', failed: 'red', timeout: 'red', cancelled: 'yellow', interrupted: 'yellow'
 } as const satisfies Record<ExecutionStatus, keyof Colors>

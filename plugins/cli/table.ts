@@ -1,6 +1,6 @@
 import type { CommandRow } from './command.ts'
 
-/** Every command, in the order of `--help`: a row here and a file in commands/. */
+/** All commands, in the order of `--help`: each has a row here and a file in commands/. */
 export const commands: readonly CommandRow[] = [
   { name: 'serve', description: 'Start the server', load: () => import('./commands/serve.ts') },
   { name: 'mcp', description: 'Serve an agent by MCP, on standard input and output', load: () => import('./commands/mcp.ts') },

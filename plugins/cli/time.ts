@@ -1,8 +1,9 @@
 const unit_ms = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 /**
- * A time as people give it, as ISO 8601 UTC: how long ago (`2h`), a local day (its beginning), a time with or without a
- * zone (local). What is none of these comes back as it was, for validation to refuse.
+ * Converts a time that a user gives to ISO 8601 UTC. The forms are a duration before now (`2h`), a local day (its
+ * beginning), and a time with or without a zone (without: local). Any other text is returned unchanged, and the
+ * validation refuses it.
  * @param now_ms Unix milliseconds
  */
 export function timeOf (text: string, now_ms: number = Date.now()): string {

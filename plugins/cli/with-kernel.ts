@@ -6,17 +6,17 @@ import { steady } from './terminal/layout.ts'
 import { createTextLogger } from './terminal/log.ts'
 import { addSettingOptions } from './options/options.ts'
 
-/** What a command does with a kernel. */
+/** The action of a command that uses a kernel. */
 export interface KernelCommand<Options> {
   needs: Needs
-  /** The name of the one skill that it is about, where others need not be loaded. */
+  /** The name of the skill that the command is about, when the other skills need not be loaded. */
   only? (args: readonly string[]): string
   act (kernel: Kernel, options: Options, args: readonly string[]): Promise<void>
-  /** Default: warnings and errors as lines on standard error. */
+  /** The logger; by default, warnings and errors are lines on standard error. */
   logger? (config: Config): Logger
 }
 
-/** Gives a command `--json`, the flags of the settings, and an action that boots a kernel and stops it again. */
+/** Adds `--json`, the flags of the settings, and an action that boots a kernel and stops it at the end. */
 export function actWithKernel<Options extends { json?: boolean }> (command: Command, { terminal, signal, builtin }: CommandContext, { needs, only, act, logger }: KernelCommand<Options>): void {
   command.option('--json', 'print JSON')
   const given = addSettingOptions(command, { serve: needs.transports })

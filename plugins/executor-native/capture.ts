@@ -1,8 +1,9 @@
 /**
- * The beginning of a stream: keeps up to so many bytes, counts the rest. Takes no more memory than twice what it keeps.
+ * The beginning of a stream: keeps bytes up to a limit, and counts the rest. It uses at most twice the memory of the
+ * bytes that it keeps.
  */
 export class Head {
-  /** Bytes that came in all. */
+  /** The total number of bytes in the stream. */
   bytes = 0
   readonly #max: number
   #buffer = Buffer.allocUnsafe(0)
@@ -33,9 +34,9 @@ export class Head {
   }
 }
 
-/** The end of a stream: keeps the last so many bytes. */
+/** The end of a stream: keeps the last bytes, up to a limit. */
 export class Tail {
-  /** Bytes that came in all. */
+  /** The total number of bytes in the stream. */
   bytes = 0
   readonly #max: number
   #kept: Buffer = Buffer.alloc(0)
@@ -50,7 +51,7 @@ export class Tail {
     this.#kept = Buffer.concat([this.#kept.subarray(this.#kept.length - before), chunk.subarray(Math.max(0, chunk.length - this.#max))])
   }
 
-  /** As text; where the beginning was dropped, from the first whole character on. */
+  /** The kept bytes as text; when the beginning was dropped, the text begins at the first whole character. */
   get text (): string {
     let from = 0
     if (this.bytes > this.#kept.length) while (from < 3 && ((this.#kept[from] ?? 0) & 0xc0) === 0x80) from++

@@ -4,25 +4,28 @@ import { signalGroup } from './group.ts'
 import { locate } from './locate.ts'
 import type { EndedMessage, RunMessage } from './protocol.ts'
 
-/** How long a command has to end after SIGTERM, before SIGKILL. */
+/** The time between SIGTERM and SIGKILL, in which a command can end, in milliseconds. */
 const term_ms = 300
-/** How long what a command left behind may hold its output open, after it exited. */
+/** How long other processes of a command may hold its output open after it has exited, in milliseconds. */
 const grace_ms = 100
-/** How long a command is waited for after SIGKILL; it can only be one that hangs within the system. */
+/**
+ * How long the helper waits for a command after SIGKILL, in milliseconds; only a command that hangs in the kernel lives
+ * so long.
+ */
 const unkillable_ms = 2_000
-/** Bytes of standard error that are kept. */
+/** The bytes of standard error that are kept. */
 const stderrBytesMax = 4096
 
-/** What becomes of a command. Each run ends with exactly one call of `refused` or `ended`. */
+/** The callbacks for a run. Each run ends with exactly one call of `refused` or `ended`. */
 export interface ChildEvents {
   started (pid: number): void
-  /** The next piece of what is kept of standard output; of a run that is `live`. */
+  /** Called with the next piece of the kept standard output, if the run is `live`. */
   output (piece: Buffer): void
   refused (error: NodeJS.ErrnoException): void
   ended (how: Omit<EndedMessage, 'type' | 'id'>, stdout: Buffer): void
 }
 
-/** A command's process, and its process group, from start to end. Lives in the helper. */
+/** The process of a command, and its process group, from start to end. It is used in the helper. */
 export class Child {
   readonly #events: ChildEvents
   readonly #process: ChildProcess | undefined
@@ -30,7 +33,7 @@ export class Child {
   readonly #stderr = new Tail(stderrBytesMax)
   readonly #outputBytesStop: number
   #timer: NodeJS.Timeout | undefined
-  /** Which of the timers set so far counts. */
+  /** The number of the newest timer; older timers have no effect. */
   #turn = 0
   #exit: { exit_code: number | null, signal: NodeJS.Signals | null } | undefined
   #stopping = false
@@ -43,7 +46,8 @@ export class Child {
     this.#outputBytesStop = output_bytes_stop
     let child
     try {
-      // Detached: a group of its own, so that all it starts can be ended with it.
+      // Detached: the command gets a process group of its own, so that all processes that it starts can be ended with
+      // it.
       child = spawn(locate(program, env['PATH'] ?? ''), args, { argv0: program, cwd, env, detached: true, stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'] })
     } catch (error) {
       this.#refuse(error instanceof Error ? error : new Error(String(error)))
@@ -62,18 +66,18 @@ export class Child {
       this.#stderr.add(chunk)
       this.#count()
     }).on('error', () => {})
-    // A command need not read its input: EPIPE is no failure.
+    // A command need not read its input, so EPIPE is not a failure.
     child.stdin?.on('error', () => {}).end(input)
     child.on('exit', (exit_code, signal) => { this.#exited(exit_code, signal) })
     child.on('close', () => { this.#finish() })
   }
 
-  /** Whether it ended, or never began. */
+  /** Whether the command has ended, or could not be started. */
   get done (): boolean {
     return this.#done
   }
 
-  /** Ends it: SIGTERM to the group, then SIGKILL. */
+  /** Ends the command: SIGTERM to the group, then SIGKILL. */
   stop (): void {
     if (this.#stopping || this.#done || this.#exit !== undefined) return
     this.#stopping = true
@@ -87,7 +91,7 @@ export class Child {
     })
   }
 
-  /** Ends it at once, without waiting. */
+  /** Ends the command at once, without waiting. */
   kill (): void {
     this.#signal('SIGKILL')
   }
@@ -95,7 +99,7 @@ export class Child {
   #count (): void {
     if (this.#flooded || this.#stdout.bytes + this.#stderr.bytes <= this.#outputBytesStop) return
     this.#flooded = true
-    // Nobody reads on: a command that goes on writing gets SIGPIPE.
+    // The output is not read any more: a command that goes on writing gets SIGPIPE.
     this.#process?.stdout?.destroy()
     this.#process?.stderr?.destroy()
     this.stop()
@@ -103,8 +107,8 @@ export class Child {
 
   #exited (exit_code: number | null, signal: NodeJS.Signals | null): void {
     this.#exit = { exit_code, signal }
-    // Most often `close` follows at once. Where something the command left behind holds its output open, that is
-    // ended; and should it have left the group, it is no longer waited for.
+    // Most often `close` follows at once. When other processes of the command hold its output open, they are killed;
+    // processes that have left the group are no longer waited for.
     this.#after(grace_ms, () => {
       this.#signal('SIGKILL')
       this.#after(grace_ms, () => { this.#finish() })
@@ -115,7 +119,7 @@ export class Child {
     if (this.#done || this.#exit === undefined) return
     this.#done = true
     clearTimeout(this.#timer)
-    this.#signal('SIGKILL') // whatever is left of the group
+    this.#signal('SIGKILL') // ends the rest of the group
     for (const stream of this.#process?.stdio ?? []) stream?.destroy()
     this.#events.ended({ ...this.#exit, stdout_bytes: this.#stdout.bytes, flooded: this.#flooded, stderr: this.#stderr.text }, this.#stdout.kept)
   }
@@ -131,11 +135,15 @@ export class Child {
     if (pid !== undefined) signalGroup(pid, signal)
   }
 
-  /** One timer at a time. When it is due, what the system already has for this process is read first. */
+  /**
+   * Sets a timer, in place of the earlier one. When the timer fires, the data that has already arrived for this process
+   * is read first.
+   */
   #after (ms: number, then: () => void): void {
     clearTimeout(this.#timer)
     const turn = ++this.#turn
-    // A helper that was busy finds timers due before it polls: without the turn between, output would be lost.
+    // A busy helper runs timers before it polls for input: without this extra turn of the event loop, output would be
+    // lost.
     this.#timer = setTimeout(() => { setImmediate(() => { if (turn === this.#turn && !this.#done) then() }) }, ms)
   }
 }

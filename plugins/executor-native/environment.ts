@@ -1,9 +1,9 @@
 import { isServersOwn, type JsonObject } from '../../kernel/index.ts'
 
-/** What every command gets of the server's environment, where it is set. */
+/** The variables that every command gets from the server's environment, where they are set. */
 const always = ['PATH', 'LANG', 'TZ', 'TMPDIR']
 
-/** The environment of a command: the least a program needs to run, and what its skill declares. */
+/** The environment of a command: the variables that every program needs to run, and those that its skill declares. */
 export function environmentOf (declared: readonly string[], from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const locale = Object.keys(from).filter(name => name.startsWith('LC_'))
   return Object.fromEntries([...always, ...locale, ...declared].flatMap(name => {
@@ -13,8 +13,8 @@ export function environmentOf (declared: readonly string[], from: NodeJS.Process
 }
 
 /**
- * What a command of a skill that reads files for callers is to refuse, a path a line.
- * @param config what the skill is given
+ * The paths that a command must refuse when its skill reads files for callers, one path a line.
+ * @param config the configuration of the skill
  */
 export function privatePathsOf ({ private_paths }: JsonObject): Record<string, string> {
   return { SKILLET_PRIVATE_PATHS: Array.isArray(private_paths) ? private_paths.join('\n') : '' }

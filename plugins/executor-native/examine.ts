@@ -4,7 +4,7 @@ import { runtimeOf, type Finding, type SkillDefinition } from '../../kernel/inde
 import { howToInstall } from '../toolkit/packages.ts'
 import { programOf } from './executor.ts'
 
-/** What native skills lack here: commands that are not there, by command, with the tools that need it. */
+/** Finds commands that native skills need and that are missing here, each with the tools that need it. */
 export async function examine (skills: readonly SkillDefinition[], path = process.env['PATH'] ?? ''): Promise<Finding[]> {
   const users = new Map<string, string[]>()
   for (const skill of skills) {
@@ -31,7 +31,7 @@ export async function examine (skills: readonly SkillDefinition[], path = proces
   return findings
 }
 
-/** As the system looks it up: a path as it is, a name in the folders of PATH. */
+/** Finds a program as the system does: a path is used as it is, and a name is looked up in the folders of PATH. */
 async function isThere (program: string, path: string): Promise<boolean> {
   const files = isAbsolute(program) ? [program] : path.split(delimiter).map(folder => join(folder === '' ? '.' : folder, program))
   for (const file of files) {

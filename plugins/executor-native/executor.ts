@@ -13,26 +13,31 @@ import type { Environment } from './protocol.ts'
 import type { Run } from './run.ts'
 import { lost, noOutput, outcomeOf, refusalOf, textOf } from './outcome.ts'
 
-/** How long runs may take to end when the executor closes, before their helpers are ended with them. */
+/**
+ * How long runs may take to end when the executor closes, before they are killed with their helpers, in milliseconds.
+ */
 const close_ms = 4_000
 const nothingDeclared: readonly string[] = []
 
 interface Options {
-  /** Commands that run at once. */
+  /** The number of commands that run at the same time. */
   processes: number
   helpers: number
-  /** The helper in C, where it may be used. */
+  /** The helper in C; undefined when it must not be used. */
   compiled: HelperProgram | undefined
-  /** Where commands run that name no directory. Absolute. */
+  /** The absolute path of the directory for commands that name none. */
   directory: string
   outputBytesMax: number
-  /** How long a helper may take to start a command, or to end one; one that takes longer is taken for dead. */
+  /**
+   * How long a helper may take to start or to end a command, in milliseconds; a helper that takes longer counts as
+   * dead.
+   */
   answer_ms: number
   log: Logger
   health: PluginContext['health']
 }
 
-/** Runs commands through helper processes, first come, first served. */
+/** Runs commands through helper processes, in the order of the requests. */
 export class NativeExecutor implements Executor {
   readonly runtime = 'native'
   readonly #options: Options
@@ -78,12 +83,12 @@ export class NativeExecutor implements Executor {
 
   async probe (): Promise<void> {
     if (this.#closing) throw new Error('the executor is stopping')
-    if (this.#active.size >= this.#options.processes) return // each has its time limit
+    if (this.#active.size >= this.#options.processes) return // each active run has a time limit
     const helper = this.#helpers.pick()
     const timer = this.#expectAnswer(helper)
     try {
       await new Promise<void>((resolve, reject) => {
-        // That there is no such command would be an answer, too.
+        // The error that the command does not exist would be a sufficient answer too.
         helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), live: false, output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
           if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
           else if (answer.type !== 'started') resolve()
@@ -94,7 +99,7 @@ export class NativeExecutor implements Executor {
     }
   }
 
-  /** Cancels what waits and what runs; resolves when all of it has ended and the helpers are gone. */
+  /** Cancels waiting and running commands; resolves when all of them have ended and the helpers have exited. */
   async close (): Promise<void> {
     this.#closing = true
     for (const run of [...this.#queue, ...this.#active]) this.#cancel(run)
@@ -136,14 +141,14 @@ export class NativeExecutor implements Executor {
     run.at = { helper, id }
   }
 
-  /** One and the same object where there is nothing of the run's own. */
+  /** Returns the same object each time, unless the run has variables of its own. */
   #environmentFor ({ skill, secrets, config }: Task, command: Command): Environment {
     const shared = this.#environment(skill.permissions.env)
     if (Object.keys(command.env).length === 0 && secrets === undefined && skill.reads_files !== true) return shared
     return { ...shared, ...command.env, ...(skill.reads_files === true && privatePathsOf(config)), ...secrets }
   }
 
-  /** Looked up once for each skill: the server's environment does not change. */
+  /** Computed once for each skill: the server's environment does not change. */
   #environment (declared: readonly string[]): Environment {
     const known = this.#environments.get(declared)
     if (known !== undefined) return known
@@ -188,7 +193,7 @@ export class NativeExecutor implements Executor {
     try {
       run.observer.started('process')
     } catch (error) {
-      run.reject(error) // what comes of it later has no one to hear it
+      run.reject(error) // no caller is left for a later result
       this.#stop(run, 'cancelled')
     }
   }
@@ -233,8 +238,8 @@ function templateOf (tool: ToolDefinition): CommandTemplate {
 }
 
 /**
- * A path that is not absolute is one in the skill's folder, wherever the server was started. A mere name is looked up
- * in PATH.
+ * Resolves a relative path against the skill's folder, wherever the server was started. A name without a slash is
+ * looked up in PATH.
  */
 export function programOf (program: string, directory: string): string {
   return program.includes('/') ? resolvePath(directory, program) : program

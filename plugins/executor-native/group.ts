@@ -1,8 +1,8 @@
 /**
- * Signals a whole process group. One that is gone already, or changed its user, is let be: there is nothing to do.
- *
- * A group's id stays taken while any of its processes lives, its leader's until it is reaped. Signalling a group just
- * after that relies on the system handing out ids in turn, not the one just freed.
+ * Signals a whole process group. Errors are ignored when the group has already ended, or has changed its user. The id
+ * of a group stays in use while any of its processes lives; the id of its leader stays in use until the leader is
+ * reaped. A signal to a group right after that relies on the system to assign ids in order, and not to reuse the last
+ * one.
  */
 export function signalGroup (pid: number, signal: NodeJS.Signals): void {
   try {

@@ -6,32 +6,32 @@ import { signalGroup } from './group.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { createDecoder, encode, outOfStep, readFromHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
 
-/** How long the helper has to end after its pipe is closed. */
+/** How long the helper has to end after its pipe is closed, in milliseconds. */
 const end_ms = 2_000
 
-/** What the helper says of one run; `lost` when it died, and the run with it. */
+/** A message of the helper about a run; `lost` when the helper died, and the run with it. */
 export type HelperAnswer = FromHelper | { type: 'lost', reason: string }
 type Listener = (answer: HelperAnswer, payload: Buffer) => void
 
-/** A run, as far as the helper told of it. */
+/** The state of a run, according to the helper's messages. */
 interface Started {
   readonly listener: Listener
   readonly live: boolean
   readonly output_bytes_max: number
   pid: number | undefined
-  /** Bytes of its output that were told as they came. */
+  /** The bytes of its output that were already sent as `output`. */
   told_bytes: number
 }
 
 const nothing = Buffer.alloc(0)
 
 /**
- * A helper process, as the server sees it. While it runs nothing, it does not keep the server's process alive. When
- * it dies, the groups of its runs are ended from here. One command can escape that: the one it was just starting, and
- * had not told the id of.
+ * A helper process, from the server's side. While it has no runs, it does not keep the server's process alive. When it
+ * dies, the server ends the process groups of its runs. One command can escape: the command that the helper was just
+ * starting, and whose id it had not sent.
  */
 export class HelperProcess {
-  /** Resolves when it is gone, with how it went; undefined when it was asked to. */
+  /** Resolves when the helper has exited, with the reason; undefined when it was asked to exit. */
   readonly gone: Promise<string | undefined>
   readonly #process: ChildProcess
   readonly #channel: Socket
@@ -41,17 +41,20 @@ export class HelperProcess {
   #closing = false
   #usable = true
 
-  /** Starts one. @throws SkilletError OVERLOADED when the system has no room for it */
+  /**
+   * Starts a helper.
+   * @throws SkilletError OVERLOADED when the system has no room for it
+   */
   constructor ({ file, args, env }: HelperProgram) {
     const child = spawn(file, args, {
       cwd: '/',
       env,
-      // A group of its own: Ctrl-C in the server's terminal is the server's to answer.
+      // A process group of its own: the server handles Ctrl-C in its terminal itself.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe']
     })
     this.#process = child
-    child.on('error', () => {}) // tells nothing that the absence of a pid does not
+    child.on('error', () => {}) // the missing pid already shows the failure
     const channel = child.stdio[3]
     if (!(channel instanceof Socket)) throw new SkilletError('OVERLOADED', 'The system has no room for another process; try again later')
     this.#channel = channel
@@ -61,52 +64,52 @@ export class HelperProcess {
     child.once('exit', () => { this.#usable = false })
     child.stderr?.on('data', (chunk: Buffer) => { this.#stderr.add(chunk) }).on('error', () => {})
     this.gone = new Promise(resolve => {
-      // `close`, not `exit`: what it had said before it died is taken first.
+      // `close`, not `exit`: the helper's last messages are read first.
       child.once('close', (code, signal) => { resolve(this.#ended(signal ?? `exit code ${code}`)) })
       if (child.pid === undefined) child.once('error', error => { resolve(this.#ended(error.message)) })
     })
     this.#hold(false)
   }
 
-  /** Id of its process. */
+  /** The id of its process. */
   get pid (): number | undefined {
     return this.#process.pid
   }
 
-  /** Whether it still takes runs. */
+  /** Whether it still accepts runs. */
   get usable (): boolean {
     return this.#usable
   }
 
-  /** Runs that have not ended. */
+  /** The number of runs that have not ended. */
   get load (): number {
     return this.#runs.size
   }
 
   /**
-   * Starts a command. The listener hears of its start and then of its end: `ended`, `refused` or `lost`.
+   * Starts a command. The listener gets the start and then the end of the run: `ended`, `refused` or `lost`.
    * @returns the run's id, for `stop`
    */
   run (request: Omit<RunMessage, 'type' | 'id' | 'stdin'>, stdin: string | undefined, listener: Listener): number {
-    const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² run at once
+    const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² commands run at once
     this.#runs.set(id, { listener, live: request.live, output_bytes_max: request.output_bytes_max, pid: undefined, told_bytes: 0 })
     if (this.#runs.size === 1) this.#hold(true)
     this.#tell({ type: 'run', id, ...request, stdin: stdin !== undefined }, stdin === undefined ? nothing : Buffer.from(stdin))
     return id
   }
 
-  /** Ends a run: it is asked to, and then made to. */
+  /** Asks the helper to end a run: SIGTERM first, SIGKILL later. */
   stop (id: number): void {
     if (this.#runs.has(id)) this.#tell({ type: 'stop', id }, nothing)
   }
 
-  /** Ends the helper at once; its runs are lost. For one that does not answer. */
+  /** Ends a helper that does not answer, at once; its runs are lost. */
   kill (): void {
     this.#usable = false
     this.#process.kill('SIGKILL')
   }
 
-  /** Ends the helper, and what it runs. Resolves when it is gone. */
+  /** Ends the helper and its runs. Resolves when it has exited. */
   async close (): Promise<void> {
     this.#closing = true
     this.#usable = false
@@ -118,7 +121,8 @@ export class HelperProcess {
   }
 
   /**
-   * What is told in one turn goes in one write: each costs as much as all else that the server does to start a command.
+   * All messages of one turn of the event loop go out in one write: each write costs as much as the rest of the
+   * server's work to start a command.
    */
   #tell (message: ToHelper, payload: Buffer): void {
     const channel = this.#channel
@@ -135,7 +139,7 @@ export class HelperProcess {
       decode(chunk)
     } catch (error) {
       this.#stderr.add(Buffer.from(messageOf(error)))
-      this.kill() // nothing it says can be understood any more
+      this.kill() // no further message can be read correctly
     }
   }
 
@@ -159,7 +163,9 @@ export class HelperProcess {
     run.listener(message, payload)
   }
 
-  /** Keeps the server's process alive, until all runs have ended or the helper's death is known; or lets it end. */
+  /**
+   * Keeps the server's process alive until all runs have ended or the helper's death is known; or lets the process end.
+   */
   #hold (alive: boolean): void {
     const { stderr } = this.#process
     for (const handle of [this.#process, this.#channel, ...(stderr instanceof Socket ? [stderr] : [])]) {
@@ -179,7 +185,10 @@ export class HelperProcess {
   }
 }
 
-/** Whether a run can have come to that: each thing in its place, and no more output than is kept. */
+/**
+ * Whether a message is possible in this state of a run: messages come in the right order, with no more output than is
+ * kept.
+ */
 function fits ({ pid, live, output_bytes_max, told_bytes }: Started, message: FromHelper, { length }: Buffer): boolean {
   switch (message.type) {
     case 'started': return pid === undefined && length === 0

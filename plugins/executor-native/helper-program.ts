@@ -2,31 +2,32 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** What is started as a helper. */
+/** The program that is started as a helper. */
 export interface HelperProgram { file: string, args: string[], env: Record<string, string> }
 
 /** How long a helper has to show that it runs, in milliseconds. */
 const check_ms = 5_000
-/** The heap of a helper in Node, in MiB: what commands put out is not in it. */
+/** The heap of a helper in Node, in MiB; the output of commands is not in the heap. */
 const heapMiB = 64
 /**
- * For each command Node copies the tables of the helper's memory, and each page that is written afterwards. So it
- * writes few: objects are made in one MiB over and over, and no thread collects or compiles beside.
+ * For each command, Node copies the page tables of the helper's memory, and each page that is written afterwards. So
+ * the helper writes few pages: objects are made in the same MiB, and no other thread collects garbage or compiles.
  */
 const fewPages = { args: ['--max-semi-space-size=1', '--single-threaded'], env: { MALLOC_ARENA_MAX: '1' } }
 
-/** The helper in Node, which runs wherever the server does. */
+/** The helper in Node, which runs on every platform of the server. */
 export function nodeHelper (): HelperProgram {
   const { PATH, LD_LIBRARY_PATH } = process.env
   return {
     file: process.execPath,
     args: [`--max-old-space-size=${heapMiB}`, ...fewPages.args, fileURLToPath(new URL('./helper.js', import.meta.url))],
-    // Nothing of the server's that a command could read in its parent; Node may need the library path.
+    // The helper's environment has no data of the server that a command could read in its parent; Node may need the
+    // library path.
     env: { ...fewPages.env, ...(PATH !== undefined && { PATH }), ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH }) }
   }
 }
 
-/** The helper in C, of three times the speed; undefined where the build found no compiler for this system. */
+/** The helper in C, which is three times as fast; undefined where the build found no compiler for this system. */
 export function compiledHelper (): HelperProgram | undefined {
   const file = fileURLToPath(new URL(`./helper-${process.platform}-${process.arch}`, import.meta.url))
   try {
@@ -38,8 +39,8 @@ export function compiledHelper (): HelperProgram | undefined {
 }
 
 /**
- * Whether a compiled helper runs on this system, which need not be the one it was built on. Asked once, for some
- * milliseconds.
+ * Whether a compiled helper runs on this system, which may differ from the system of the build. Checked once; it takes
+ * some milliseconds.
  */
 export function runsHere ({ file, args, env }: HelperProgram): boolean {
   return spawnSync(file, [...args, '--check'], { env, stdio: 'ignore', timeout: check_ms }).status === 0

@@ -5,20 +5,21 @@ import { createDecoder, encode, readToHelper, type FromHelper, type RunMessage, 
 import { whyRefused } from './refusal.ts'
 
 /**
- * The helper: a small process that starts commands for the server. Starting one costs the starter milliseconds that
- * grow with its memory; this one has little. It ends, and ends all that it started, when the server closes the pipe
- * or dies. Where helper.c could be compiled, that takes its place.
+ * The helper: a small process that starts commands for the server. Starting a process takes milliseconds, and more with
+ * more memory of the parent; the helper has little memory. When the server closes the pipe or dies, the helper ends,
+ * with all processes that it started. Where helper.c could be compiled, the compiled program is used instead of this
+ * file.
  */
 
-/** Descriptor of the pipe to the server. */
+/** The descriptor of the pipe to the server. */
 const pipe = 3
 
 closeInheritedFiles()
 const children = new Map<number, Child>()
 const channel = new Socket({ fd: pipe, readable: true, writable: true })
 
-// What ends the server need not end the helper: a signal to the whole terminal or service reaches both, and the
-// server still drains. When the server is gone, the pipe closes.
+// A signal that stops the server must not stop the helper: a signal to the whole terminal or service reaches both, and
+// the server still drains. When the server ends, the pipe closes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 channel.on('data', createDecoder(readToHelper, take)).on('error', () => {}).on('end', end).on('close', end)
@@ -34,7 +35,7 @@ function take (message: ToHelper, payload: Buffer): void {
 function run (message: RunMessage, input: Buffer): void {
   const { id } = message
   const child = new Child(message, input, {
-    // Written at once: should the helper die, the server must know what to end.
+    // Written at once: if the helper dies, the server must know which process group to end.
     started (pid) { tell({ type: 'started', id, pid }) },
     output (piece) { tell({ type: 'output', id }, piece) },
     refused (error) {

@@ -2,18 +2,18 @@ import type { Logger, PluginContext } from '../../kernel/index.ts'
 import { HelperProcess } from './helper-process.ts'
 import { nodeHelper, runsHere, type HelperProgram } from './helper-program.ts'
 
-/** The helper processes: started when they are needed, replaced when they die. */
+/** The helper processes: started when they are needed, and replaced when they die. */
 export class Helpers {
   readonly #max: number
   readonly #log: Logger
   readonly #health: PluginContext['health']
   readonly #compiled: HelperProgram | undefined
-  /** Chosen when the first one is needed. */
+  /** Selected when the first helper is needed. */
   #program: HelperProgram | undefined
   #degraded = false
   readonly #all = new Set<HelperProcess>()
 
-  /** @param compiled the helper in C; where it is undefined, or does not run, the one in Node takes its place */
+  /** @param compiled the helper in C; where it is undefined or does not run, the helper in Node is used */
   constructor (max: number, compiled: HelperProgram | undefined, log: Logger, health: PluginContext['health']) {
     this.#max = max
     this.#compiled = compiled
@@ -21,7 +21,7 @@ export class Helpers {
     this.#health = health
   }
 
-  /** The one with the least to do; another while there may be more and all have something. */
+  /** The helper with the fewest runs; a new helper if all are busy and there may be another one. */
   pick (): HelperProcess {
     let least: HelperProcess | undefined
     let usable = 0
@@ -33,14 +33,14 @@ export class Helpers {
     return least === undefined || (least.load > 0 && usable < this.#max) ? this.#start() : least
   }
 
-  /** Takes note that one does its work. */
+  /** Records that a helper works. */
   works (): void {
     if (!this.#degraded) return
     this.#degraded = false
     this.#health.recover()
   }
 
-  /** Ends them all, and what they run. */
+  /** Ends all helpers and their runs. */
   async close (): Promise<void> {
     await Promise.all([...this.#all].map(helper => helper.close()))
   }

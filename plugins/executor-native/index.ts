@@ -5,10 +5,12 @@ import { examine } from './examine.ts'
 import { NativeExecutor } from './executor.ts'
 import { compiledHelper } from './helper-program.ts'
 
-/** Many times what a busy machine needs to start a process. */
+/**
+ * The time limit of a helper's answer, in milliseconds: many times as long as a busy machine needs to start a process.
+ */
 const answer_ms = 15_000
 
-/** Runs native skills: commands, as argument vectors, each in a process group of its own. */
+/** Runs native skills: commands, given as argument vectors, each in a process group of its own. */
 export default definePlugin({
   name: 'executor-native',
   slot: 'executor',

@@ -1,8 +1,9 @@
 import { closeSync, readdirSync, readlinkSync } from 'node:fs'
 
 /**
- * Closes files that this process has from the one that started it, and would pass on: LMDB's, for one, is not marked as
- * its own. Node has no files open when it starts. Where the system does not list descriptors, they stay.
+ * Closes files that this process has inherited and would pass on to its children: for example LMDB's file, which is not
+ * marked as close-on-exec. Node has no files open when it starts. Where the system does not list descriptors, they stay
+ * open.
  */
 export function closeInheritedFiles (): void {
   let descriptors: string[]
@@ -14,6 +15,6 @@ export function closeInheritedFiles (): void {
   for (const descriptor of descriptors) {
     try {
       if (Number(descriptor) > 2 && /^\/(?!dev\/|proc\/)/.test(readlinkSync(`/proc/self/fd/${descriptor}`))) closeSync(Number(descriptor))
-    } catch {} // the one by which they were listed
+    } catch {} // the descriptor that was used to list them
   }
 }

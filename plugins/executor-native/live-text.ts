@@ -1,6 +1,6 @@
 /**
- * A stream of UTF-8 as text, piece by piece: whole characters only, and never more than is kept of an output, so that
- * all pieces together are the beginning of the text that the whole stream makes.
+ * Decodes a stream of UTF-8 piece by piece: whole characters only, and at most the kept size of an output, so that all
+ * pieces together are the beginning of the text of the whole stream.
  */
 export class LiveText {
   readonly #bytesMax: number
@@ -11,7 +11,10 @@ export class LiveText {
     this.#bytesMax = bytesMax
   }
 
-  /** Takes the next bytes. @returns the text that can be shown now; empty from the piece on that goes past the limit */
+  /**
+   * Adds the next bytes.
+   * @returns the text that can be shown now; empty from the piece on that exceeds the limit
+   */
   add (chunk: Buffer): string {
     if (this.#bytes > this.#bytesMax) return ''
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
@@ -23,7 +26,7 @@ export class LiveText {
   }
 }
 
-/** Where the last character begins, if it is not all there; else the end. */
+/** The index where an incomplete last character begins; otherwise the length. */
 function wholeEnd (bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0

@@ -2,8 +2,8 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 
 /**
- * How long a place holds while the program is there, in milliseconds: one that is installed earlier in PATH is found
- * after that.
+ * How long a location stays cached while the program is still there, in milliseconds. A program that is installed
+ * earlier in PATH is found after that time.
  */
 const known_ms = 1_000
 const knownMax = 256
@@ -11,11 +11,10 @@ const knownMax = 256
 const known = new Map<string, { place: string, until_ms: number }>()
 
 /**
- * Where a program is, so that the process made for it need not try each place of PATH: that took as long as the command
- * `true`.
+ * Finds a program, so that its process need not try each folder of PATH: that took as long as the command `true`.
  * @param path the PATH of the command's environment
- * @returns its absolute path; the name itself where that is for the system to decide: it has a slash, was not found, or
- * a relative place of PATH comes first
+ * @returns its absolute path; or the name itself when the system must resolve it: it has a slash, was not found, or a
+ * relative folder of PATH comes first
  */
 export function locate (program: string, path: string): string {
   if (program.includes('/')) return program
@@ -43,6 +42,6 @@ function isProgram (file: string): boolean {
     accessSync(file, constants.X_OK)
     return true
   } catch {
-    return false // a folder that is closed to us, or a file that may not be run
+    return false // the folder is not accessible, or the file is not executable
   }
 }

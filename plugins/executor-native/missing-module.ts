@@ -1,15 +1,15 @@
 import { type ScriptNeeds } from '../../kernel/index.ts'
 import { pythonPackageOf } from '../toolkit/python-packages.ts'
 
-/** A module that a script did not find, and the command that installs what brings it. */
+/** A module that a script did not find, and the command that installs a package with it. */
 export interface MissingModule {
   module: string
   install: string
 }
 
 /**
- * What standard error says of a module that is not there; undefined where it says nothing of one, or nothing is known
- * to bring it.
+ * Finds the name of a missing module in standard error; undefined when there is none, or when no package with it is
+ * known.
  */
 export function moduleMissing (stderr: string, script: ScriptNeeds | undefined): MissingModule | undefined {
   if (script === undefined) return undefined
@@ -38,7 +38,7 @@ export function moduleMissing (stderr: string, script: ScriptNeeds | undefined):
   }
 }
 
-/** As a shell takes it. */
+/** Quotes a text for a shell. */
 function quoted (text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

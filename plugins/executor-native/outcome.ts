@@ -11,14 +11,14 @@ export const noOutput: Output = { output: '', output_truncated: false }
 const quoteMax = 500
 
 /**
- * What Python and Node.js say of a command that they could not start; it may be any file, so that only a known command
- * is a hint.
+ * The error messages of Python and Node.js for a command that could not be started. The name may be any file, so only a
+ * known command gives a hint.
  */
 const notStarted = /No such file or directory: '([\w.+-]+)'$|\bspawn ([\w.+-]+) ENOENT$/
 
-/** What a command was, for messages about it. */
+/** The command, for messages about it. */
 export interface Subject {
-  /** `git:log` */
+  /** The skill and tool, such as `git:log`. */
   name: string
   program: string
   cwd: string
@@ -26,7 +26,7 @@ export interface Subject {
   script?: ScriptNeeds
 }
 
-/** How a run ended that nobody ended. */
+/** The outcome of a run that ended by itself. */
 export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer): Outcome {
   const output = textOf(stdout, ended.stdout_bytes, subject.outputBytesMax)
   const { exit_code, signal, flooded, stderr } = ended
@@ -34,14 +34,14 @@ export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer
   const details = signal === null ? { exit_code: exit_code ?? 1, stderr } : { exit_code: 128 + constants.signals[signal], signal, stderr }
   const how = flooded ? 'put out more than 16 MiB and was stopped' : signal === null ? `exited with code ${details.exit_code}` : `was ended by ${signal}`
   const quote = flooded ? '' : lastLine(stderr)
-  // A command that starts others, such as a shell, says so when one of them is missing.
+  // A command that starts others, such as a shell, reports when one of them is missing.
   const [, missing] = (details.exit_code === 127 ? /([\w.+-]+)['’]?: (?:command not found|not found|No such file or directory)$/ : notStarted).exec(quote)?.filter(found => found !== undefined) ?? []
   const module = moduleMissing(stderr, subject.script)
   const remedy = module === undefined ? hint(missing) : `; install it: ${module.install}`
   return { status: 'failed', ...output, error: { message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}${remedy}`, details: { ...details, ...packagesIn(missing), ...module } } }
 }
 
-/** `; install it with …`, where that is known. */
+/** The text `; install it with …`, when the command for it is known. */
 function hint (command: string | undefined): string {
   const how = command === undefined ? undefined : howToInstall(command)
   return how === undefined ? '' : `; install it with ${how}`
@@ -52,21 +52,21 @@ function packagesIn (command: string | undefined): { packages?: JsonObject } {
   return packages === undefined ? {} : { packages: { ...packages } }
 }
 
-/** What was kept of standard output. Bytes that are not UTF-8 become U+FFFD. */
+/** The kept standard output as text. Bytes that are not UTF-8 become U+FFFD. */
 export function textOf (stdout: Buffer, bytes: number, bytesMax: number): Output {
   if (bytes === stdout.length) return outputOf(stdout.toString('utf8'), bytesMax)
-  // The cut may go through a character: the decoder leaves an unfinished one out.
+  // The kept bytes may end within a character: the decoder leaves an incomplete character out.
   return outputOf(new StringDecoder('utf8').write(stdout), bytesMax, bytes)
 }
 
 /**
- * How a run ended that could not begin.
- * @throws SkilletError OVERLOADED when that is not the command's fault
+ * The outcome of a run that could not begin.
+ * @throws SkilletError OVERLOADED when the command is not the cause
  */
 export function refusalOf ({ name, program, cwd }: Subject, why: Refusal, system_code: string): Outcome {
   const failed = (message: string, exit_code: number, more: object = {}): Outcome =>
     ({ status: 'failed', ...noOutput, error: { message: `${name} could not be started: ${message}`, details: { exit_code, stderr: '', ...more } } })
-  // Exit codes as shells give them: 127 for what is not there, 126 for what can't be executed.
+  // Exit codes as in shells: 127 for a missing command, 126 for a file that can't be executed.
   switch (why) {
     case 'missing': return failed(`the command "${program}" was not found${hint(program)}`, 127, { command: program, ...packagesIn(program) })
     case 'interpreter': return failed(`the interpreter of "${program}" was not found`, 127, { command: program })
@@ -77,7 +77,7 @@ export function refusalOf ({ name, program, cwd }: Subject, why: Refusal, system
   }
 }
 
-/** The last line that says something, without control characters. */
+/** The last line that is not empty, without control characters. */
 function lastLine (text: string): string {
   const line = text.split(/[\r\n]+/).findLast(line => line.trim() !== '') ?? ''
   const clean = line.replaceAll(/\p{Cc}+/gu, ' ').trim()

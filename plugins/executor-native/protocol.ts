@@ -15,63 +15,63 @@ import { constants } from 'node:os'
  * | ended | 3, id, exit code or -1, signal's number or 0, flooded, stdout_bytes (low and high half) | stderr |
  */
 
-/** Variables by name. Whoever sent one does not change it: what it is as text is remembered. */
+/** Variables by name. An environment must not be changed after it was sent, since its text is cached. */
 export type Environment = Readonly<Record<string, string>>
 
 /** Starts a command. The payload is its standard input, where `stdin` says that it has one. */
 export interface RunMessage {
   type: 'run'
-  /** Chosen by the server, of 32 bits; names the run in all other messages. */
+  /** Chosen by the server, of 32 bits; identifies the run in all other messages. */
   id: number
   /** A name to look up in the environment's PATH, or an absolute path. */
   program: string
-  /** No string of a message holds a NUL. */
+  /** No string of a message contains a NUL. */
   args: string[]
-  /** Absolute. */
+  /** An absolute path. */
   cwd: string
   /** The whole environment. */
   env: Environment
   stdin: boolean
-  /** Whether standard output is also told as it comes, by `output`. */
+  /** Whether standard output is also sent while the command runs, by `output` messages. */
   live: boolean
-  /** Bytes of standard output that are kept. */
+  /** The bytes of standard output that are kept. */
   output_bytes_max: number
-  /** Bytes of standard output and standard error together beyond which the command is stopped. */
+  /** The bytes of standard output and standard error together above which the command is stopped. */
   output_bytes_stop: number
 }
 
 export type ToHelper =
   | RunMessage
-  /** Ends a run: SIGTERM to its process group, later SIGKILL. It is answered by `ended`; unknown ids are ignored. */
+  /** Ends a run: SIGTERM to its process group, later SIGKILL. The answer is `ended`; unknown ids are ignored. */
   | { type: 'stop', id: number }
 
-/** Why a command could not be started. A refusal's place is its number in the protocol. */
+/** Why a command could not be started. The index of a refusal is its number in the protocol. */
 export const refusals = [
-  /** The working directory is missing, no directory, or closed to the server. */
+  /** The working directory is missing, is not a directory, or is not accessible to the server. */
   'directory',
-  /** No such program. */
+  /** The program does not exist. */
   'missing',
   /** The program is a script whose interpreter is missing. */
   'interpreter',
-  /** The program is there and can't be executed. */
+  /** The program exists and can't be executed. */
   'not_executable',
-  /** Arguments and environment are longer than the system takes. */
+  /** The arguments and the environment are longer than the system allows. */
   'too_long',
   /** The system has no processes, descriptors or memory left. */
   'resources'
 ] as const
 export type Refusal = typeof refusals[number]
 
-/** How a run ended. The payload is what was kept of its standard output. */
+/** The end of a run. The payload is the kept part of its standard output. */
 export interface EndedMessage {
   type: 'ended'
   id: number
-  /** Null when a signal ended it that has a name. */
+  /** Null when a signal with a name ended the command. */
   exit_code: number | null
   signal: NodeJS.Signals | null
-  /** Bytes of standard output in all. */
+  /** The total bytes of standard output. */
   stdout_bytes: number
-  /** Whether it was stopped because it went past `output_bytes_stop`. */
+  /** Whether the command was stopped because its output exceeded `output_bytes_stop`. */
   flooded: boolean
   /** The end of standard error. */
   stderr: string
@@ -79,28 +79,31 @@ export interface EndedMessage {
 
 export type FromHelper =
   | { type: 'started', id: number, pid: number }
-  /** The payload is the next piece of what is kept of standard output; told of runs that are `live`. */
+  /** The payload is the next piece of the kept standard output; sent for runs that are `live`. */
   | { type: 'output', id: number }
   | { type: 'refused', id: number, why: Refusal, system_code: string }
   | EndedMessage
 
 /** Two lengths, of the message and of the payload: 32 bits each, little endian. */
 const prefixBytes = 8
-/** No message and no payload is longer; one that claims to be means that the pipe is out of step. */
+/**
+ * The limit of a message and of a payload. A greater length means that the reader has lost the beginning of the
+ * messages.
+ */
 const partBytesMax = 256 * 1_048_576
 
-/** No message of the helper is longer: the longest holds the end of standard error. */
+/** The limit of the helper's messages: the longest one contains the end of standard error. */
 const fromBytesMax = 65_536
 /** The largest numbers that Linux gives processes and signals. */
 const pidMax = 2 ** 22
 const signalMax = 64
 
 const empty = Buffer.alloc(0)
-/** Where two names have one number, the first is the usual one. */
+/** Where two names have the same number, the first name is the usual one. */
 const signalNames = new Map(Object.entries(constants.signals).toReversed().map(([name, number]) => [number, name as NodeJS.Signals]))
 const halfway = 2 ** 32
 
-/** A message and its payload, as they are sent. */
+/** The bytes of a message and its payload. */
 export function encode (message: ToHelper | FromHelper, payload: Uint8Array = empty): Buffer {
   switch (message.type) {
     case 'run': {
@@ -119,7 +122,7 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
   }
 }
 
-/** Environments as text, for as long as they are used: most commands of a skill have one and the same. */
+/** Environments as text, cached while they are in use: most commands of a skill have the same environment. */
 const knownVariables = new WeakMap<Environment, { count: number, text: string }>()
 
 function variablesOf (env: Environment): { count: number, text: string } {
@@ -142,7 +145,10 @@ function frame (numbers: readonly number[], text: string, payload: Uint8Array): 
   return whole
 }
 
-/** Reads what the server says. @throws Error when the bytes are no message */
+/**
+ * Reads a message of the server.
+ * @throws Error when the bytes are not a message
+ */
 export function readToHelper (bytes: Buffer): ToHelper {
   const [type, id] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
   if (type === 2) return { type: 'stop', id }
@@ -160,14 +166,17 @@ export function readToHelper (bytes: Buffer): ToHelper {
   }
 }
 
-/** Reads what the helper says. @throws Error when the bytes are no message */
+/**
+ * Reads a message of the helper.
+ * @throws Error when the bytes are not a message
+ */
 export function readFromHelper (bytes: Buffer): FromHelper {
   if (bytes.length > fromBytesMax) throw outOfStep()
   const [type, id] = [bytes.readUInt32LE(0), bytes.readUInt32LE(4)]
   switch (type) {
     case 1: {
       const pid = bytes.readUInt32LE(8)
-      // A group of commands is ended by this number: 0 and 1 would mean others.
+      // The server signals this process group: 0 and 1 would mean other processes.
       if (bytes.length !== 12 || pid < 2 || pid > pidMax) throw outOfStep()
       return { type: 'started', id, pid }
     }
@@ -200,8 +209,8 @@ export function outOfStep (): Error {
 }
 
 /**
- * Puts messages together again from the chunks they arrive in.
- * @returns what is called with each chunk; it throws when the bytes can't be a message
+ * Joins messages from the chunks in which they arrive.
+ * @returns a function that must be called with each chunk; it throws when the bytes can't be a message
  */
 export function createDecoder<M extends ToHelper | FromHelper> (read: (bytes: Buffer) => M, take: (message: M, payload: Buffer) => void): (chunk: Buffer) => void {
   let pending: Buffer[] = []
@@ -210,7 +219,7 @@ export function createDecoder<M extends ToHelper | FromHelper> (read: (bytes: Bu
   return chunk => {
     pending.push(chunk)
     pendingBytes += chunk.length
-    // A long frame comes in many chunks: they are joined once, when all are there.
+    // A long frame comes in many chunks; they are joined once, when all have arrived.
     if (pendingBytes < wanted) return
     const bytes = pending.length === 1 ? chunk : Buffer.concat(pending, pendingBytes)
     let at = 0

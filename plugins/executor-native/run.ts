@@ -10,14 +10,14 @@ export interface Run {
   readonly command: Command
   readonly subject: Subject
   readonly observer: TaskObserver
-  /** What was put out so far, where somebody listens. */
+  /** The output so far, when a caller listens to it. */
   readonly live: LiveText | undefined
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
-  /** Where it runs, once it was handed to a helper. */
+  /** The helper and the id there, once the run was passed to a helper. */
   at: { helper: HelperProcess, id: number } | undefined
-  /** Why it was asked to end. */
+  /** The reason for ending the run early. */
   ending: 'timeout' | 'cancelled' | undefined
-  /** Until the helper must have answered, or the tool's time is up. */
+  /** Fires when the helper must have answered, or when the tool's time limit is reached. */
   timer: NodeJS.Timeout | undefined
 }

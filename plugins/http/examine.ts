@@ -3,10 +3,10 @@ import { messageOf, type Config, type Finding } from '../../kernel/index.ts'
 import { isWildcard, urlHost } from './access/hosts.ts'
 import { loadUws } from './engine/uws.ts'
 
-/** How long whoever has the port may take to say who it is, in milliseconds. */
+/** How long a program that already uses the port may take to answer, in milliseconds. */
 const ask_ms = 2_000
 
-/** Whether a server could listen, who does already, and whether the fast engine loads. */
+/** Whether a server could listen, which program listens already, and whether the fast engine loads. */
 export async function examine ({ host, port }: Config['server'], signal: AbortSignal): Promise<Finding[]> {
   return [await engine(), ...(port === 0 ? [] : [await listening(host, port, signal)])]
 }
@@ -35,7 +35,7 @@ async function listening (host: string, port: number, signal: AbortSignal): Prom
   return { level: 'problem', about, text: `${at} is in use by another program`, remedy: 'stop it, or choose another port with server.port' }
 }
 
-/** Why a server can't listen there, by trying; undefined when it can. */
+/** Tries to listen, and returns the error; undefined when a server can listen there. */
 async function whyNot (host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
   const server = createServer()
   try {
@@ -47,7 +47,7 @@ async function whyNot (host: string, port: number): Promise<NodeJS.ErrnoExceptio
   }
 }
 
-/** The version of the Skillet that answers there, whether it wants a key or not: errors carry it too. */
+/** The version of the Skillet server that answers at the URL. Errors carry it too, so no key is needed. */
 async function skilletAt (url: string, signal: AbortSignal): Promise<string | undefined> {
   try {
     const reply = await fetch(`${url}/api/version`, { signal: AbortSignal.any([signal, AbortSignal.timeout(ask_ms)]), redirect: 'error' })

@@ -14,19 +14,19 @@ import type { EngineName } from './engine/server.ts'
 
 /** The HTTP server, as its plugin returns it. */
 export interface HttpTransport extends Transport {
-  /** Where it listens, such as `http://127.0.0.1:3000`; for a wildcard, the loopback address. */
+  /** The URL at which it listens, such as `http://127.0.0.1:3000`; for a wildcard, with the loopback address. */
   readonly url: string
-  /** What serves. */
+  /** The engine in use. */
   readonly engine: EngineName
 }
 
-/** How long replies on their way may take to go out when the server closes, in milliseconds. */
+/** How long the server waits at its close for replies that are still being sent, in milliseconds. */
 const close_ms = 5_000
 
-/** How much longer than a body a whole request may take to arrive, in milliseconds. */
+/** How much longer a whole request may take to arrive than its body, in milliseconds. */
 const head_ms = 10_000
 
-/** The HTTP API: a fold over the kernel's table of operations. */
+/** The HTTP API, derived from the kernel's table of operations. */
 export default definePlugin({
   name: 'http',
   slot: 'transport',
@@ -80,7 +80,7 @@ function address (host: string, port: number): string {
   return `http://${urlHost(reachable)}:${port}`
 }
 
-/** @throws Error when anybody on the network could run tools */
+/** @throws Error when everybody on the network could run tools */
 function refuseInsecure ({ server: { host, auth_required, allow_insecure } }: Config): void {
   if (auth_required || allow_insecure || isLoopback(host)) return
   throw new Error(`server.host ${host} is reachable from other machines: set server.auth_required (with SERVICE_API_KEY), or server.allow_insecure if all of them may run tools`)

@@ -3,8 +3,8 @@ import { checkAddresses } from './server/addresses.ts'
 import type { McpOverHttp } from './transports/http.ts'
 
 /**
- * MCP on the HTTP server: `/mcp` for all revisions, and `/sse` with `/messages` for the oldest. Loaded when it is first
- * asked for.
+ * MCP on the HTTP server: `/mcp` for all revisions, and `/sse` with `/messages` for the oldest revision. It is loaded
+ * at the first request.
  */
 export default definePlugin({
   name: 'mcp',

@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { isServersOwn, messageOf, type Finding, type ScriptNeeds, type SkillDefinition } from '../../kernel/index.ts'
 import { mapAtMost } from './shared/at-most.ts'
 
-/** How long an interpreter may take to say which modules it finds, in milliseconds, and how many are asked at once. */
+/**
+ * How long an interpreter may take to report the modules that it finds, in milliseconds, and how many interpreters run
+ * at once.
+ */
 const ask_ms = 4_000
 const askedMax = 4
 const namedMax = 8
@@ -16,9 +19,9 @@ interface Need {
 }
 
 /**
- * What the scripts of Agent Skills folders import and their interpreter does not find here. Nothing of a skill is run
- * or imported: Python is asked where each module would come from, packages for Node.js are looked for in the folders
- * it would look in.
+ * Finds the imports of scripts in Agent Skills folders that their interpreter does not find here. No code of a skill
+ * runs or is imported: Python is asked for the location of each module, and packages for Node.js are looked up in the
+ * folders that Node.js searches.
  */
 export async function examine (skills: readonly SkillDefinition[], signal: AbortSignal): Promise<Finding[]> {
   const needs = skills.flatMap(({ name, tools }) =>
@@ -73,7 +76,7 @@ async function examinePython (interpreter: string, needs: readonly Need[], signa
   }))
 }
 
-/** Which of these modules Python does not find, for each list. Finding a module imports none of it. */
+/** Prints the modules that Python does not find, for each list. Finding a module does not import it. */
 const program = `
 import json, sys
 from importlib.util import find_spec
@@ -97,7 +100,7 @@ function askPython (interpreter: string, modules: readonly string[][], signal: A
         else resolve(parse(stdout, modules.length))
       }
     )
-    child.stdin?.on('error', () => {}) // it ended before it read: told above
+    child.stdin?.on('error', () => {}) // the process ended before it read its input; this is reported above
     child.stdin?.end(JSON.stringify(modules))
   })
 }
@@ -109,7 +112,7 @@ function parse (text: string, length: number): string[][] {
     : []
 }
 
-/** What commands of skills get, as far as Python looks at it to find modules. */
+/** The variables in the environment of a skill's command that affect how Python finds modules. */
 function environment (): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(
@@ -133,13 +136,13 @@ function examineNode (needs: readonly Need[]): Finding[] {
   })
 }
 
-/** Whether a package lies where Node.js looks for it: in the `node_modules` of a folder, or of one above it. */
+/** Whether a package is where Node.js looks for it: in the `node_modules` of a folder, or of a folder above it. */
 function isInstalled (name: string, folder: string): boolean {
   if (statSync(join(folder, 'node_modules', name), { throwIfNoEntry: false }) !== undefined) return true
   return dirname(folder) !== folder && isInstalled(name, dirname(folder))
 }
 
-/** As a shell takes it. */
+/** Quotes a requirement for a shell. */
 function quoted (requirement: string): string {
   return /^[\w.-]+$/.test(requirement) ? requirement : `'${requirement}'`
 }

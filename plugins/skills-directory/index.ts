@@ -9,7 +9,8 @@ import { placesOf } from './listing/places.ts'
 
 /**
  * Skills from directories of skill folders: the bundled ones, those under the user's configuration directory, and the
- * configured ones. A kernel that lasts follows their changes, and what takes long to be read.
+ * configured ones. A long-lived kernel follows their changes, and adds skills that take long to read when they are
+ * ready.
  */
 export default definePlugin({
   name: 'skills-directory',

@@ -2,8 +2,8 @@ import { constants, open, type FileHandle } from 'node:fs/promises'
 import { hasCode } from '../../kernel/index.ts'
 
 /**
- * Where things stand in a file of LMDB's data format 2 (integers in the byte order of the machine). A page begins
- * with a header: its number, the transaction that wrote it, flags, and where its free space begins and ends.
+ * The layout of a file in LMDB's data format 2 (integers in the byte order of the machine). A page begins with a
+ * header: its number, the transaction that wrote it, flags, and the beginning and end of its free space.
  */
 const headerBytes = 24
 const pageFlagsAt = 18
@@ -24,13 +24,13 @@ const noPage = 0xffff_ffff_ffff_ffffn
 
 interface Meta { pageSize: number, freeRoot: bigint, mainRoot: bigint, lastPage: bigint, transaction: bigint }
 
-/** A check that another process's commit may have disturbed is made again, so many times. */
+/** How many times the check is tried, since a commit of another process may disturb it. */
 const attempts = 3
 
 /**
- * LMDB ends the process by a signal when it meets a damaged file. So a file is looked at before it is opened: both
- * meta pages, that it is as long as they say, and the roots of its trees. A missing or empty file is new.
- * @throws Error naming the file and the way out
+ * LMDB ends the process by a signal when it opens a damaged file. So a file is checked before it is opened: both meta
+ * pages, the length that they require, and the roots of the trees. A missing or empty file is treated as new.
+ * @throws Error naming the file and a way to solve the problem
  */
 export async function checkFile (file: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -46,7 +46,7 @@ export async function checkFile (file: string): Promise<void> {
 async function findDamage (file: string): Promise<string | undefined> {
   let handle
   try {
-    // What is there now may be another than what was looked at before: a link, or a pipe, on which an open would wait.
+    // The file may have been replaced since the check before: by a link, or by a pipe, where `open` would wait.
     handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
@@ -59,7 +59,8 @@ async function findDamage (file: string): Promise<string | undefined> {
     if (stat.size === 0) return undefined
     const meta = await readMeta(handle)
     if (typeof meta === 'string') return meta
-    // Read after the meta page: the file only grows, so another process's commit can't make it look too short.
+    // The size is read after the meta page: the file only grows, so it can't look too short because of another
+    // process's commit.
     const { size } = await handle.stat()
     const bytes = (Number(meta.lastPage) + 1) * meta.pageSize
     if (size < bytes) return `it has ${size} bytes of at least ${bytes}`
@@ -73,7 +74,7 @@ async function findDamage (file: string): Promise<string | undefined> {
   }
 }
 
-/** The newer of the two meta pages, or what is wrong with them. */
+/** The newer of the two meta pages, or a text with the damage in them. */
 async function readMeta (handle: FileHandle): Promise<Meta | string> {
   const first = await readMetaAt(handle, 0)
   if (typeof first === 'string') return first
@@ -101,7 +102,10 @@ async function readMetaAt (handle: FileHandle, position: number): Promise<Meta |
   return meta
 }
 
-/** The header of a tree's root: a page that names itself, is a branch or a leaf, and has its free space within. */
+/**
+ * Checks the header of a tree's root: the page must have its own number, be a branch or a leaf, and have its free space
+ * within the page.
+ */
 async function checkRoot (handle: FileHandle, root: bigint, { pageSize, lastPage }: Meta): Promise<string | undefined> {
   if (root === noPage) return undefined
   if (root < 2n || root > lastPage) return `a tree begins at page ${root} of ${lastPage}`

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 const addon = fileURLToPath(new URL(`./close-on-exec-${process.platform}-${process.arch}.node`, import.meta.url))
 
-/** Marks a descriptor as not to be passed on; undefined where the build found no compiler for this system. */
+/**
+ * Loads the function that marks a descriptor as close-on-exec; undefined where the build found no compiler for this
+ * system.
+ */
 function load (): ((descriptor: number) => boolean) | undefined {
   try {
     const mark: unknown = createRequire(import.meta.url)(addon)
@@ -14,15 +17,15 @@ function load (): ((descriptor: number) => boolean) | undefined {
   }
 }
 
-/** Whether programs that this process starts can be kept from its files. */
+/** Whether the programs that this process starts can be prevented from inheriting its files. */
 export function canCloseOnExec (): boolean {
   return load() !== undefined
 }
 
 /**
- * Sees to it that no program that this process starts, be it from a thread or an addon, is passed on the descriptor of
- * a file: LMDB leaves its own without that mark, and Node has no way to set it. Where the build had no compiler nothing
- * is changed.
+ * Prevents programs that this process starts, also from a thread or an addon, from inheriting the descriptor of a file:
+ * LMDB does not set this mark on its descriptors, and Node has no function for it. Where the build had no compiler,
+ * nothing is changed.
  */
 export function closeOnExec (file: string): void {
   const mark = load()
@@ -32,11 +35,11 @@ export function closeOnExec (file: string): void {
     try {
       const stat = fstatSync(descriptor)
       if (stat.dev === dev && stat.ino === ino) mark(descriptor)
-    } catch {} // the one by which they were listed, or one that another thread closed meanwhile
+    } catch {} // the descriptor that was used to list them, or a descriptor that another thread closed meanwhile
   }
 }
 
-/** None where the system does not list them. */
+/** The open descriptors; none where the system does not list them. */
 function openDescriptors (): number[] {
   try {
     return readdirSync('/proc/self/fd').map(Number)

@@ -6,18 +6,18 @@ export const chunkLength = 256
 const statusOffset = 10 * chunkLength
 const chunkBytes = 11 * chunkLength
 
-/** On disk: never give a number another meaning. */
+/** The numbers of statuses on disk: never give a number another meaning. */
 export const statusNumbers = {
   queued: 1, running: 2, success: 3, failed: 4, timeout: 5, cancelled: 6, interrupted: 7
 } as const satisfies Record<ExecutionStatus, number>
 
 /**
- * What filters look at, of 256 executions with consecutive sequence numbers: a million are 16 MB, not a million
- * records.
+ * The values that filters compare, for 256 executions with consecutive sequence numbers. So a filter over a million
+ * executions reads 16 MB instead of a million records.
  */
 export interface Chunk {
   readonly bytes: Uint8Array
-  /** Unix milliseconds. */
+  /** Times in Unix milliseconds. */
   readonly created_ms: Float64Array
   readonly names: Uint16Array
   readonly statuses: Uint8Array
@@ -44,7 +44,7 @@ function viewsOf (stored: Uint8Array): Chunk {
   }
 }
 
-/** Gathers the changes of a transaction, so that each chunk is read and written once. */
+/** Collects the changes of a transaction, so that each chunk is read and written once. */
 export class ChunkEditor {
   readonly #env: Environment
   readonly #chunks = new Map<number, Chunk>()

@@ -2,36 +2,36 @@ import { open, type Database, type RootDatabase } from 'lmdb'
 import { messageOf } from '../../kernel/index.ts'
 import { closeOnExec } from './close-on-exec.ts'
 
-/** The only file that knows lmdb. Values are text or bytes: its msgpack loses `__proto__` keys and lone surrogates. */
+/** Only this file uses lmdb. Values are text or bytes: lmdb's msgpack loses `__proto__` keys and lone surrogates. */
 export interface Environment {
   /** Absolute path of the file. */
   readonly file: string
-  /** `format`, and `bounds` (bounds.ts). */
+  /** The keys `format`, and `bounds` (bounds.ts). */
   readonly meta: RootDatabase<string, string>
   /** Sequence number → row (rows.ts). */
   readonly executions: Database<string, number>
-  /** Sequence number → the whole record, where it is too large for a row. */
+  /** Sequence number → the whole record, when it is too large for a row. */
   readonly details: Database<string, number>
   /** Execution id → sequence number. */
   readonly ids: Database<string, string>
-  /** Chunk number → what filters look at (columns.ts). */
+  /** Chunk number → the values that filters compare (columns.ts). */
   readonly columns: Database<Uint8Array, number>
   /** Number → skill and tool, append only (names.ts). */
   readonly names: Database<string, number>
   /** Id of an unfinished execution → sequence number. */
   readonly unfinished: Database<string, string>
   /**
-   * Sequence number of an unfinished execution that pruning stepped over → its id: below the first of the dense
-   * numbers.
+   * Sequence number of an unfinished execution that pruning skipped → its id. These numbers are below the first of the
+   * dense numbers.
    */
   readonly aside: Database<string, number>
-  /** Id of an unfinished execution that somebody asked to cancel → `1`. */
+  /** Id of an unfinished execution with a request to cancel it → `1`. */
   readonly cancels: Database<string, string>
-  /** Role → the claim on it. */
+  /** Role → its lease. */
   readonly roles: Database<string, string>
-  /** What plugins keep beside the executions, by key. */
+  /** Key → data that plugins cache beside the executions. */
   readonly cache: Database<Uint8Array, string>
-  /** Number → key of the cache, in the order in which they came. */
+  /** Number → key of the cache, in the order in which the entries were added. */
   readonly cacheOrder: Database<string, number>
   /**
    * Runs a function within a write transaction: all its writes become visible and durable together, or none.
@@ -42,11 +42,11 @@ export interface Environment {
   close (): Promise<void>
 }
 
-/** Readers of all processes at once; a reader is a process, or a thread of one. */
+/** The number of readers of all processes together; a reader is a process, or a thread of a process. */
 const readersMax = 512
 
 /**
- * Opens the file, which `checkFile` found sound or new; `prepare` runs when its root is open, before all else.
+ * Opens the file, after `checkFile` has found it sound or new. `prepare` runs first, as soon as the root table is open.
  * May block for some seconds while another process holds a transaction.
  */
 export async function openEnvironment (file: string, prepare: (meta: RootDatabase<string, string>, transact: Environment['transact']) => Promise<void>): Promise<Environment> {
@@ -54,7 +54,8 @@ export async function openEnvironment (file: string, prepare: (meta: RootDatabas
   closeOnExec(file)
   const transact = async <T>(run: () => T): Promise<T> => {
     try {
-      // A child transaction is undone when `run` throws; a plain one would commit what was written before.
+      // A child transaction is rolled back when `run` throws; a plain transaction would commit the writes before the
+      // error.
       return await meta.childTransaction(run)
     } catch (error) {
       throw await withCause(error)
@@ -85,13 +86,13 @@ function openRoot (file: string): RootDatabase<string, string> {
     // a write of the meta page through a descriptor opened with O_DSYNC (strace shows both before the promise
     // resolves). With it on, the promise resolves before the flush, and the file has a third, half-page meta page.
     overlappingSync: false,
-    // With it on, lmdb makes a promise of its own per batch that nobody can reach; when a commit fails, it is an
-    // unhandled rejection and ends the process. Off, the one that is left is `commitError`: see `transact`.
+    // With it on, lmdb makes a promise for each batch that no code can reach; when a commit fails, this promise is an
+    // unhandled rejection and ends the process. With it off, only `commitError` is left: see `transact`.
     eventTurnBatching: false
-  } as Parameters<typeof open>[0]) // permissionsMode and maxReaders are read by lmdb and missing in its types
+  } as Parameters<typeof open>[0]) // lmdb reads permissionsMode and maxReaders, but its types lack them
 }
 
-/** Opens the tables, or makes them. */
+/** Opens the tables, or creates them. */
 function openTables (meta: RootDatabase<string, string>): Omit<Environment, 'file' | 'meta' | 'transact' | 'close'> {
   return {
     executions: meta.openDB<string, number>({ name: 'executions', encoding: 'string' }),
@@ -108,18 +109,21 @@ function openTables (meta: RootDatabase<string, string>): Omit<Environment, 'fil
   }
 }
 
-/** Writes a value whose key is not there yet, within a transaction. @returns whether it was not */
+/**
+ * Writes a value unless its key exists already. Within a transaction.
+ * @returns whether the value was written
+ */
 export function putNew<K extends string | number, V> (database: Database<V, K>, key: K, value: V): boolean {
-  const written: unknown = database.putSync(key, value, { noOverwrite: true }) // its types lack what it returns
+  const written: unknown = database.putSync(key, value, { noOverwrite: true }) // lmdb's types lack the return value
   return written === true
 }
 
-/** What `getStats` gives, among others; its types lack it. */
+/** Some of the fields that `getStats` returns; lmdb's types lack them. */
 interface PageCounts { pageSize: number, treeBranchPageCount: number, treeLeafPageCount: number, overflowPages: number }
 
 /**
- * Bytes of the pages that tables have in use, now or within the transaction: a few numbers of each, however much is in
- * it.
+ * The bytes of the pages that tables use, as seen outside or inside the transaction. It reads a few numbers of each
+ * table, whatever the size of the table.
  */
 export function bytesUsed (databases: readonly Database<unknown, string | number>[]): number {
   let bytes = 0
@@ -130,12 +134,12 @@ export function bytesUsed (databases: readonly Database<unknown, string | number
   return bytes
 }
 
-/** How long lmdb may take to tell why a commit failed. It tells in the same turn of the event loop. */
+/** How long lmdb may take to report why a commit failed. It reports in the same turn of the event loop. */
 const cause_ms = 1_000
 
 /**
- * A commit that fails rejects its promise with an error that carries another promise, `commitError`, which lmdb
- * rejects with the cause. Without a handler on that very promise the process would end.
+ * When a commit fails, its promise is rejected with an error that carries another promise, `commitError`, which lmdb
+ * rejects with the cause. Without a handler on `commitError`, the process would end.
  */
 async function withCause (thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof Error && 'commitError' in thrown && thrown.commitError instanceof Promise)) return thrown

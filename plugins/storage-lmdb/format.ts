@@ -1,21 +1,22 @@
 import type { Environment } from './environment.ts'
 
-/** What makes the next format of the one before, within one transaction; the first makes 2 of 1. */
+/** Changes a file to the next format, within one transaction; the first migration changes format 1 to 2. */
 type Migration = (env: Environment) => void
 const migrations: readonly Migration[] = [
-  // 2 writes rows without names of fields; those of 1 are read as they are (rows.ts), and go when they are pruned.
+  // Format 2 writes rows without field names. Rows of format 1 can still be read (rows.ts), and disappear when they are
+  // pruned.
   () => {},
-  // 3 keeps unfinished executions below the first of the dense numbers, and counts them in the bounds: in 2 there were
-  // none.
+  // Format 3 keeps unfinished executions below the first of the dense numbers, and counts them in the bounds. Format 2
+  // had no such executions.
   () => {}
 ]
 
-/** The format this program writes. */
+/** The format that this program writes. */
 export const formatVersion = 1 + migrations.length
 
 /**
- * Marks a new file with its format before anything else is written to it.
- * @throws Error naming the file when it is not a history, or of a newer format
+ * Marks a new file with its format before any other data is written to it.
+ * @throws Error naming the file when it is not a history, or has a newer format
  */
 export async function claimFormat (file: string, meta: Environment['meta'], transact: Environment['transact']): Promise<void> {
   if (meta.get('format') === undefined) {
@@ -32,11 +33,11 @@ export async function claimFormat (file: string, meta: Environment['meta'], tran
   }
 }
 
-/** Brings an older file to the present format, a transaction for each step. */
+/** Migrates an older file to the present format, with a transaction for each step. */
 export async function migrate (env: Environment): Promise<void> {
   for (let step = formatOf(env.meta); step < formatVersion; step++) {
     await env.transact(() => {
-      const format = formatOf(env.meta) // another process may migrate too
+      const format = formatOf(env.meta) // another process may migrate at the same time
       if (format >= formatVersion) return
       migrations[format - 1]?.(env)
       env.meta.putSync('format', String(format + 1))

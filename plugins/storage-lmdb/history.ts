@@ -9,36 +9,36 @@ import { Names } from './names.ts'
 import type { Pruner } from './prune.ts'
 import { readHead, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
 
-/** What a transaction of `put` did. */
+/** The result of a transaction of `put`. */
 export interface Written {
-  /** So many, of those given, are done with, whether stored or refused. */
+  /** The number of records that were stored or refused, counted from the first one. */
   count: number
-  /** Of the texts that were stored. */
+  /** The characters of the stored texts. */
   characters: number
-  /** Why records can't be stored. */
+  /** The errors of the records that can't be stored. */
   refused: unknown[]
-  /** Sequence numbers of unfinished executions. */
+  /** The sequence numbers of unfinished executions, by id. */
   begun: Map<string, number>
-  /** Of those that an earlier transaction found unfinished: they are no more. */
+  /** The ids of executions that an earlier transaction stored as unfinished, and that have ended now. */
   ended: string[]
 }
 
 /**
- * A transaction holds the lock of all processes and runs on the main thread: it takes this much, and the rest waits for
- * the next.
+ * The limit of records in a transaction: a transaction holds the lock of all processes and runs on the main thread. The
+ * remaining records wait for the next transaction.
  */
 const recordsMax = 512
 const charactersMax = 8 * 1_048_576
-/** A transaction of `end` takes less: it reads, makes and writes each record. */
+/** The limit of records in a transaction of `end`. It is lower, since `end` reads, makes and writes each record. */
 const endedMax = 256
 const endedCharactersMax = 2 * 1_048_576
-/** Unfinished executions that are looked at in one turn of the event loop. */
+/** The number of unfinished executions that are checked in one turn of the event loop. */
 const unfinishedPerTurn = 256
 
-/** Execution ids are UUIDs; whatever else is asked for is not there. */
+/** The form of execution ids, which are UUIDs; an id of another form is not looked up. */
 const idPattern = /^[\x21-\x7e]{1,128}$/
 
-/** Makes the final record of one that is not. */
+/** Makes the final record of an unfinished execution. */
 export type EndRecord = (execution: Execution) => Execution
 
 /** The records on disk. `put` and `end` run within a transaction. */
@@ -47,7 +47,7 @@ export class History {
   readonly #env: Environment
   readonly #pruner: Pruner
   readonly #log: Logger
-  /** Of the unfinished executions that this process committed: spares looking their numbers up. */
+  /** The numbers of the unfinished executions that this process committed, so that they need no look-up. */
   readonly #sequences = new Map<string, number>()
 
   constructor (env: Environment, pruner: Pruner, log: Logger) {
@@ -71,7 +71,7 @@ export class History {
     return row === undefined ? undefined : readSummary(row)
   }
 
-  /** Sequence numbers of executions that were set aside, from one downwards. */
+  /** The sequence numbers of executions that were set aside, from a number downwards. */
   aside (from: number, limit: number, offset = 0): Iterable<number> {
     return this.#env.aside.getKeys({ start: from, reverse: true, limit, offset })
   }
@@ -92,12 +92,13 @@ export class History {
   }
 
   /**
-   * Ends executions, from the first on, until the transaction is full: each where it is still unfinished and of that
-   * owner. @returns how many were seen to, the ids of those it ended, and what `committed` is to be told
+   * Ends executions, from the first one on, until the transaction is full. An execution is ended only if it is still
+   * unfinished and still has the same owner.
+   * @returns how many were processed, the ids of the executions that it ended, and the value for `committed`
    */
   end (found: readonly UnfinishedExecution[], end: EndRecord): { seen: number, ended: string[], written: Written } {
     const records: StoredExecution[] = []
-    const places: number[] = [] // of the records, in `found`
+    const places: number[] = [] // the index of each record in `found`
     const ids = new Set<string>()
     let seen = 0
     let characters = 0
@@ -118,14 +119,17 @@ export class History {
     return { seen: places[written.count] ?? seen, ended, written }
   }
 
-  /** Stores records, from the first on, until the transaction is full; then removes the oldest that are too many. */
+  /**
+   * Stores records, from the first one on, until the transaction is full; then removes the oldest executions above the
+   * limits.
+   */
   put (records: readonly StoredExecution[]): Written {
     const bounds = this.bounds()
     const { first, last, aside } = bounds
     const written: Written = { count: 0, characters: 0, refused: [], begun: new Map(), ended: [] }
     const chunks = new ChunkEditor(this.#env)
     this.names.refresh()
-    // Appending past a number that is there already would be dropped without a word.
+    // Appending after a higher existing number would be dropped without an error.
     for (const highest of this.#env.executions.getKeys({ reverse: true, limit: 1 })) {
       if (highest > last) throw new Error(`${this.#env.file} is damaged: execution ${highest} stands past the last, ${last}`)
     }
@@ -150,7 +154,7 @@ export class History {
         written.begun.set(id, sequence)
         continue
       }
-      if (written.begun.size > 0) written.begun.delete(id) // it was saved twice since the last commit
+      if (written.begun.size > 0) written.begun.delete(id) // the execution was saved twice since the last commit
       if (this.#sequenceOf(id) !== undefined) written.ended.push(id)
     }
     chunks.write()
@@ -159,13 +163,13 @@ export class History {
     return written
   }
 
-  /** To be told when the transaction of `put` is committed. */
+  /** Must be called when the transaction of `put` is committed. */
   committed ({ begun, ended }: Written): void {
     for (const [id, sequence] of begun) this.#sequences.set(id, sequence)
     for (const id of ended) this.#sequences.delete(id)
   }
 
-  /** To be told when the transaction of `put` did not come to be. */
+  /** Must be called when the transaction of `put` failed. */
   failed (): void {
     this.names.forget()
   }
@@ -185,21 +189,22 @@ export class History {
   }
 
   /**
-   * Where an earlier transaction put an unfinished execution. To look into an empty table would cost the hash of the
-   * id.
+   * The sequence number of an execution that an earlier transaction stored as unfinished. The look-up is skipped for an
+   * empty table, since it would hash the id.
    */
   #sequenceOf (id: string): number | undefined {
     return this.#sequences.size === 0 ? undefined : this.#sequences.get(id)
   }
 
   /**
-   * Writes a record in its place, or in the next free one; one that was set aside goes when it has ended.
+   * Writes a record at its own number, or at the next free one. The entry of an execution that was set aside is removed
+   * when the execution has ended.
    * @returns its sequence number
    */
   #place (id: string, { owner }: StoredExecution, { row, details }: Texts, bounds: Bounds): number {
     const { executions, ids, unfinished, cancels } = this.#env
     const next = bounds.last + 1
-    // Most are new: to try costs less than to look first.
+    // Most records are new: writing without a look-up first is cheaper.
     let sequence = this.#sequenceOf(id) ?? (putNew(ids, id, String(next)) ? next : Number(ids.get(id)))
     if (!(sequence >= bounds.first)) {
       if (this.#isAside(sequence)) {
@@ -207,7 +212,7 @@ export class History {
           this.#pruner.removeAside(bounds, sequence, id)
           return sequence
         }
-      } else { // another process ended and pruned it
+      } else { // another process has ended and pruned it
         sequence = next
         ids.putSync(id, String(next))
       }
@@ -215,7 +220,7 @@ export class History {
     const isNew = sequence === next
     if (isNew) {
       bounds.last = next
-      // `append` fills pages to the brim and spares the search for the place.
+      // `append` fills pages completely and needs no search for the position.
       executions.putSync(sequence, row, { append: true })
     } else executions.putSync(sequence, row)
     if (details !== undefined) this.#env.details.putSync(sequence, details)
@@ -230,7 +235,7 @@ export class History {
   }
 }
 
-/** About as much as its texts will have. */
+/** The approximate number of characters that the texts of a record will have. */
 function charactersOf ({ execution }: StoredExecution): number {
   return recordBytes(execution) / 2
 }

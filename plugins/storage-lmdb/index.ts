@@ -10,12 +10,12 @@ import { Pruner } from './prune.ts'
 import { Sweep } from './sweep.ts'
 import { Writer } from './writer.ts'
 
-/** The file in the data directory; `history.mdb-lock` stands beside it. */
+/** The name of the file in the data directory; `history.mdb-lock` is beside it. */
 export const fileName = historyFileName
 
 /**
  * Keeps executions on disk, in an LMDB file that several processes may use at once. LMDB is loaded at the start, while
- * others get ready.
+ * other plugins are set up.
  */
 export default definePlugin({
   name: 'storage-lmdb',
@@ -32,7 +32,7 @@ export default definePlugin({
     const limits = { executions_max: history_executions_max, days_max: history_days_max, bytes_max: history_bytes_max }
     const pruner = new Pruner(env, limits)
     const history = new History(env, pruner, log)
-    history.bounds() // a file that can't be read is refused now, not at the first request
+    history.bounds() // an unreadable file fails now, not at the first request
     const sweep = new Sweep(env, pruner, history_bytes_max, log)
     const writer = new Writer(env, history, sweep, health, log)
     scope.defer(() => writer.close())
@@ -43,10 +43,10 @@ export default definePlugin({
   examine: ({ data_dir }) => examine(data_dir)
 })
 
-/** Less room than this is soon too little, in bytes. */
+/** The free space below which a problem is reported, in bytes. */
 const room_bytes_min = 64 * 1_048_576
 
-/** Whether the history can be kept, and how much there is of it. A file that can't be read is told by `setup`. */
+/** Whether the history can be stored, and its size. `setup` reports a file that can't be read. */
 async function examine (data_dir: string): Promise<Finding[]> {
   const about = 'history'
   const file = join(data_dir, fileName)

@@ -6,16 +6,19 @@ import type { Environment } from './environment.ts'
 import type { History } from './history.ts'
 import { nameVerdict } from './names.ts'
 
-/** Chunks looked at in one turn of the event loop: 0.3 to 0.6 ms, measured at 100,000 and at 1,000,000 executions. */
+/**
+ * The number of chunks that are searched in one turn of the event loop: 0.3 to 0.6 ms, measured at 100,000 and at
+ * 1,000,000 executions.
+ */
 const chunksPerTurn = 64
 
 interface Found { sequence: number, summary: ExecutionSummary }
-/** One more than asked for, where there is one, and how many match. */
+/** The executions of a page, with one more than the limit if there is one, and the number of matches. */
 interface Page { found: Found[], total: number }
 
 /**
- * A page, newest first, of what is committed.
- * @throws SkilletError INVALID_PARAMETERS for a cursor that no page gave
+ * A page of the committed executions, newest first.
+ * @throws SkilletError INVALID_PARAMETERS for a cursor that no page returned
  */
 export async function listPage (env: Environment, history: History, query: ExecutionQuery): Promise<ExecutionPage> {
   const bounds = history.bounds()
@@ -28,7 +31,7 @@ export async function listPage (env: Environment, history: History, query: Execu
   const { skill_name, tool_name, status, created_from_ms, created_before_ms, allows } = query
   const isFiltered = [skill_name, tool_name, status, created_from_ms, created_before_ms, allows].some(filter => filter !== undefined)
   const { found, total } = isFiltered ? await scan(env, history, query, bounds, top) : slice(history, query, bounds, top)
-  // One more than asked for tells whether there is a next page.
+  // An execution more than the limit shows that there is a next page.
   const last = found.length > query.limit ? found[query.limit - 1] : undefined
   return {
     executions: found.slice(0, query.limit).map(({ summary }) => summary),
@@ -38,8 +41,8 @@ export async function listPage (env: Environment, history: History, query: Execu
 }
 
 /**
- * Any page costs the same: numbers are dense, so the place of the n-th is a subtraction. The few that were set aside
- * are the oldest.
+ * A page of an unfiltered list. Any page costs the same: the numbers are dense, so the number of the n-th execution is
+ * a subtraction. The few executions that were set aside are the oldest.
  */
 function slice (history: History, { limit, offset }: ExecutionQuery, bounds: Bounds, top: number): Page {
   const { first, last, aside } = bounds
@@ -58,8 +61,8 @@ function slice (history: History, { limit, offset }: ExecutionQuery, bounds: Bou
 }
 
 /**
- * Looks through the columns, newest first, and gives way to other work every so many chunks. A page's rows are
- * read in the turn in which they match, so that they are what the filter asked for.
+ * Searches the columns, newest first, and yields to the event loop after a number of chunks. A row of the page is read
+ * in the same turn of the event loop in which it matches, so that the row still matches the filter.
  */
 async function scan (env: Environment, history: History, query: ExecutionQuery, bounds: Bounds, top: number): Promise<Page> {
   const { limit } = query
@@ -68,11 +71,11 @@ async function scan (env: Environment, history: History, query: ExecutionQuery, 
   let turn = 0
   let below = bounds.first - 1
   for (let number = chunkOf(bounds.last); number >= chunkOf(bounds.first); number--) {
-    // Past the greatest total, what stands above the cursor is of no interest.
+    // When the total has reached its maximum, the executions above the cursor need not be counted.
     if (page.total >= filteredTotalMax) number = Math.min(number, chunkOf(Math.max(top, 0)))
     const chunk = readChunk(env, number)
     const base = number * chunkLength
-    if (chunk === undefined) { // pruned meanwhile; what was unfinished is aside
+    if (chunk === undefined) { // pruned meanwhile; unfinished executions were set aside
       below = base + chunkLength - 1
       break
     }
@@ -90,7 +93,9 @@ async function scan (env: Environment, history: History, query: ExecutionQuery, 
   return page
 }
 
-/** Looks through the rows of those that were set aside, which have no columns. They are unfinished, so they are few. */
+/**
+ * Searches the rows of the executions that were set aside, which have no columns. They are unfinished, so they are few.
+ */
 async function scanAside (history: History, query: ExecutionQuery, page: FilteredPage, from: number): Promise<void> {
   for (let next = from; ;) {
     const sequences = Array.from(history.aside(next, chunkLength))
@@ -105,7 +110,7 @@ async function scanAside (history: History, query: ExecutionQuery, page: Filtere
   }
 }
 
-/** What a filtered list has found so far, newest first. */
+/** The result of a filtered search so far, newest first. */
 class FilteredPage implements Page {
   readonly found: Found[] = []
   total = 0
@@ -113,14 +118,17 @@ class FilteredPage implements Page {
   readonly #top: number
   #skip: number
 
-  /** @param top highest sequence number that may stand on the page */
+  /** @param top the highest sequence number that may be on the page */
   constructor ({ limit, offset }: ExecutionQuery, top: number) {
     this.#limit = limit
     this.#top = top
     this.#skip = offset
   }
 
-  /** Counts a match. @returns whether it stands on the page */
+  /**
+   * Counts a match.
+   * @returns whether it belongs to the page
+   */
   takes (sequence: number): boolean {
     if (this.total < filteredTotalMax) this.total++
     return sequence <= this.#top && this.#skip-- <= 0 && this.found.length <= this.#limit
@@ -132,7 +140,7 @@ class FilteredPage implements Page {
 }
 
 interface Filter {
-  /** 0: any. */
+  /** The number of a status; 0 means any status. */
   status: number
   from_ms: number
   before_ms: number
@@ -152,12 +160,12 @@ function filterOf (history: History, query: ExecutionQuery): Filter {
   }
 }
 
-/** Indices that `select` found; each call overwrites it. */
+/** The indices that `select` found; each call overwrites them. */
 const hits = new Uint8Array(chunkLength)
 
 /**
- * Puts the indices from `high` down to `low` that may pass into `hits`.
- * @returns how many. A tight loop: it runs a million times.
+ * Puts the indices from `high` down to `low` that may match into `hits`.
+ * @returns how many indices. The loop is tight, since it runs a million times.
  */
 function select ({ status, from_ms, before_ms, isTimed, verdicts }: Filter, { created_ms, names, statuses }: Chunk, low: number, high: number): number {
   let count = 0
@@ -170,13 +178,13 @@ function select ({ status, from_ms, before_ms, isTimed, verdicts }: Filter, { cr
   return count
 }
 
-/** For an execution whose names have no number: whether it passes the filter by name. */
+/** Whether an execution passes the filter by name, for executions whose names have no number. */
 function isNamed (summary: ExecutionSummary | undefined, { skill_name, tool_name, allows }: ExecutionQuery): boolean {
   return summary !== undefined && (skill_name ?? summary.skill_name) === summary.skill_name && (tool_name ?? summary.tool_name) === summary.tool_name &&
     allows?.(summary.skill_name, summary.tool_name) !== false
 }
 
-/** For an execution without columns: whether it passes the whole filter. */
+/** Whether an execution without columns passes the whole filter. */
 function isMatch (summary: ExecutionSummary | undefined, query: ExecutionQuery): boolean {
   if (summary === undefined || !isNamed(summary, query)) return false
   const { status = summary.status, created_from_ms: from_ms, created_before_ms: before_ms } = query

@@ -1,12 +1,14 @@
 import { cacheLimits, type Cache } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 
-/** The cache contract, in the file of the history: entries by key, and their keys in the order in which they came. */
+/**
+ * The cache contract, in the file of the history: entries by key, and their keys in the order in which they were added.
+ */
 export class LmdbCache implements Cache {
   readonly #env: Environment
   readonly #entriesMax: number
 
-  /** @param entriesMax entries kept */
+  /** @param entriesMax the maximum number of entries */
   constructor (env: Environment, entriesMax: number = cacheLimits.entries) {
     this.#env = env
     this.#entriesMax = entriesMax
@@ -16,7 +18,7 @@ export class LmdbCache implements Cache {
     checkCount(keys.length)
     return keys.map(key => {
       const value = isKey(key) ? this.#env.cache.get(key) : undefined
-      return value === undefined ? undefined : new Uint8Array(value) // lmdb's may be a window on more
+      return value === undefined ? undefined : new Uint8Array(value) // lmdb's value may be a view on a larger buffer
     })
   }
 
@@ -34,7 +36,8 @@ export class LmdbCache implements Cache {
         cache.putSync(key, value)
         cacheOrder.putSync(++last, key)
       }
-      const oldest = Array.from(cacheOrder.getRange({ limit: entries.length })) // read before anything is removed
+      // read completely before any entry is removed
+      const oldest = Array.from(cacheOrder.getRange({ limit: entries.length }))
       for (const { key: number, value: key } of oldest) {
         if (number > last - this.#entriesMax) break
         cache.removeSync(key)

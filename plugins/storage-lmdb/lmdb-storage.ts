@@ -5,7 +5,7 @@ import type { History } from './history.ts'
 import { listPage } from './list.ts'
 import type { Writer } from './writer.ts'
 
-/** The storage contract over a history on disk and the writer that commits to it. */
+/** The storage contract, implemented by a history on disk and the writer that commits to it. */
 export class LmdbStorage implements Storage {
   readonly cache: LmdbCache
   readonly #env: Environment
@@ -33,7 +33,7 @@ export class LmdbStorage implements Storage {
 
   async get (id: string): Promise<StoredExecution | undefined> {
     const pending = this.#writer.find(id)
-    // A copy of its own, in the form it will have on disk.
+    // A separate copy, in the form that the record will have on disk.
     return pending === undefined ? this.#history.get(id) : JSON.parse(JSON.stringify(pending)) as StoredExecution
   }
 
@@ -48,7 +48,7 @@ export class LmdbStorage implements Storage {
   }
 
   async endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]> {
-    await this.#writer.settled() // an end that was saved before counts
+    await this.#writer.settled() // an end that was saved before must be on disk first
     const ids: string[] = []
     for (let rest = found; rest.length > 0;) {
       const { seen, ended } = await this.#writer.end(rest, end)

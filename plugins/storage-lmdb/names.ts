@@ -1,14 +1,18 @@
 import type { ExecutionQuery } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 
-/** Pairs of skill and tool that get a number. Executions of further ones are numbered 0: filters read their rows. */
+/**
+ * The number of pairs of skill and tool that get a number. Executions of further pairs get number 0, and filters read
+ * their rows.
+ */
 const namesMax = 60_000
 
-/** What a filter by name makes of a number. */
+/** The verdict of a filter by name about a number; `look` means that the row must be read. */
 export const nameVerdict = { no: 0, yes: 1, look: 2 } as const
 
 /**
- * Numbers for pairs of skill and tool, so that a filter compares integers. The table on disk only grows, to `namesMax`.
+ * Numbers for pairs of skill and tool, so that a filter compares integers. The table on disk only grows, up to
+ * `namesMax` pairs.
  */
 export class Names {
   readonly #env: Environment
@@ -21,14 +25,14 @@ export class Names {
     this.#max = max
   }
 
-  /** Takes in what other processes, or this one, have added. */
+  /** Reads the pairs that other processes, or this one, have added. */
   refresh (): void {
     for (let text = this.#next(); text !== undefined; text = this.#next()) {
       this.#add(JSON.parse(text) as [string, string]) // written by `numberOf`
     }
   }
 
-  /** The number of a pair; a new one where there is none yet. Within a transaction, after `refresh`. */
+  /** The number of a pair; a new number if the pair has none yet. Within a transaction, after `refresh`. */
   numberOf (skill_name: string, tool_name: string): number {
     const known = this.#numbers.get(skill_name)?.get(tool_name)
     if (known !== undefined) return known
@@ -37,13 +41,13 @@ export class Names {
     return this.#add([skill_name, tool_name])
   }
 
-  /** Forgets what was added in a transaction that did not come to be; `refresh` reads the table again. */
+  /** Clears the table in memory after a failed transaction; `refresh` reads it again. */
   forget (): void {
     this.#numbers = new Map()
     this.#pairs = []
   }
 
-  /** By number: whether it passes a filter; undefined when there is no filter by name. */
+  /** The verdicts by number; undefined when there is no filter by name. */
   verdicts ({ skill_name, tool_name, allows }: Pick<ExecutionQuery, 'skill_name' | 'tool_name' | 'allows'>): Uint8Array | undefined {
     if (skill_name === undefined && tool_name === undefined && allows === undefined) return undefined
     const verdicts = new Uint8Array(2 ** 16)

@@ -6,22 +6,22 @@ import { readHead } from './rows.ts'
 export interface Limits {
   executions_max: number
   days_max: number
-  /** Of the pages that executions take up, with their ids and columns; 0: no limit. */
+  /** The limit of the bytes of pages that executions use, including their ids and columns; 0: no limit. */
   bytes_max: number
 }
 
-/** Executions removed by a commit beyond those it adds, and by a transaction of the sweep. */
+/** The number of executions that a commit removes beyond those it adds, and that a transaction of the sweep removes. */
 const pruneExtra = 16
 const pruneSweep = 512
-/**
- * Where there are too many bytes, a transaction looks so often whether there still are, for a fifth of a millisecond:
- */
+/** How often a transaction measures the bytes at most, while there are too many: a fifth of a millisecond each time. */
 const looksPerSweep = 64
-/** after each large execution that it removed, and after so many small ones. */
+/** It measures them after each large execution that it removed, and after this many small executions. */
 const smallPerLook = 32
 const day_ms = 86_400_000
 
-/** Removes the oldest executions past the limits. One that is unfinished is set aside, where it stays until it ends. */
+/**
+ * Removes the oldest executions above the limits. An unfinished execution is set aside, where it stays until it ends.
+ */
 export class Pruner {
   readonly #env: Environment
   readonly #limits: Limits
@@ -31,7 +31,7 @@ export class Pruner {
     this.#limits = limits
   }
 
-  /** Whether the oldest execution is one too many, too old, or there are too many bytes. */
+  /** Whether there are too many executions or too many bytes, or the oldest execution is too old. */
   hasTooMany (): boolean {
     const { first, last } = readBounds(this.#env)
     const row = this.#env.executions.get(first)
@@ -40,14 +40,17 @@ export class Pruner {
     return readHead(row).created_ms < this.#oldest_ms()
   }
 
-  /** Removes as many as were added and a few more, where there are too many. Within a transaction; changes `bounds`. */
+  /**
+   * When there are too many executions, removes as many as were added and a few more. Within a transaction; changes
+   * `bounds`.
+   */
   afterAdding (bounds: Bounds, added: number): void {
     for (let left = added + pruneExtra; left > 0 && bounds.last - bounds.first >= this.#limits.executions_max; left--) {
       this.#removeFirst(bounds)
     }
   }
 
-  /** Removes some hundred at most. Within a transaction. */
+  /** Removes at most some hundred executions. Within a transaction. */
   sweep (): void {
     const bounds = readBounds(this.#env)
     const { first } = bounds
@@ -76,7 +79,7 @@ export class Pruner {
     this.#remove(sequence, id, true)
   }
 
-  /** Of all processes, what is committed or written by the transaction. */
+  /** Includes the data of all processes that is committed or was written by the transaction. */
   #isTooLarge (): boolean {
     if (this.#limits.bytes_max === 0) return false
     const { executions, details, ids, columns, unfinished, aside } = this.#env

@@ -1,26 +1,29 @@
 import { isoTime, unixTime, type Execution, type ExecutionStatus, type ExecutionSummary, type ProcessIdentity, type StoredExecution } from '../../kernel/index.ts'
 import { statusNumbers } from './columns.ts'
 
-/** Characters of JSON that a row may hold; larger records stand in `details`, so that a page of a list stays cheap. */
+/**
+ * The characters of JSON that a row may have. Larger records are in `details`, so that a page of a list is cheap to
+ * read.
+ */
 const rowCharactersMax = 2_000
 
-/** What a list shows of an execution, and who runs it. */
+/** The fields of an execution that a list shows, and its owner. */
 type Summary = [id: string, skill_name: string, tool_name: string, status: number, created_at: string, duration_ms: number, owner: ProcessIdentity | null]
 /**
- * A whole record: without names of fields, statuses as numbers, times as milliseconds after `created_at`. Of a trivial
- * execution that is 180 characters instead of 600, made in half the time.
+ * A whole record: without field names, statuses as numbers, times as milliseconds after `created_at`. For a trivial
+ * execution this is 180 characters instead of 600, and takes half the time to make.
  */
 type Whole = [
   ...Summary,
   runtime: string, started: number | null, finished: number | null,
   parameters: Execution['parameters'], output: string, output_truncated: boolean, error: Execution['error'],
-  /** Status, time, status, time and so on. */
+  /** The transitions: status, time, status, time and so on. */
   transitions: number[],
   transport: Execution['transport'], key: string | null, isolation: Execution['isolation']
 ]
 type Row = Whole | Summary
 
-/** Of format 1, which still stand in files that it wrote. */
+/** A row of format 1; files of that format still contain such rows. */
 type OldRow = StoredExecution | { summary: ExecutionSummary, owner: ProcessIdentity | null }
 
 /** By number. */
@@ -30,7 +33,7 @@ const statuses = Object.fromEntries(Object.entries(statusNumbers).map(([status, 
 /** The texts to store for a record. */
 export interface Texts {
   row: string
-  /** The whole record, where it does not stand in the row. */
+  /** The whole record, when it is too large for the row. */
   details: string | undefined
 }
 
@@ -41,19 +44,19 @@ export function textsOf (stored: StoredExecution): Texts {
   return text.length <= rowCharactersMax ? { row: text, details: undefined } : { row: JSON.stringify(whole.slice(0, summaryLength)), details: text }
 }
 
-/** What a list shows of a row. */
+/** The fields of a row that a list shows. */
 export function readSummary (row: string): ExecutionSummary {
   const [id, skill_name, tool_name, status, created_at, duration_ms] = parse(row)
   return { id, skill_name, tool_name, status: statusOf(status), created_at, duration_ms }
 }
 
-/** The record in a row, or in `details`; undefined when a row holds only what a list shows. */
+/** The record in a row, or in `details`; undefined when a row holds only the fields for a list. */
 export function readRecord (text: string): StoredExecution | undefined {
   const row = parse(text)
   return isWhole(row) ? storedOf(row) : undefined
 }
 
-/** What pruning and recovery need of a row. */
+/** The fields of a row that pruning and recovery need. */
 export function readHead (text: string): { id: string, created_ms: number, owner: ProcessIdentity | null, hasDetails: boolean } {
   const row = parse(text)
   const [id, , , , created_at, , owner] = row
@@ -69,7 +72,7 @@ function isWhole (row: Row): row is Whole {
 function parse (text: string): Row {
   if (text.startsWith('[')) return JSON.parse(text) as Row // written by `textsOf`
   const old = JSON.parse(text) as OldRow // written by format 1
-  // Before there were named keys, there was none.
+  // Records from before named keys have no key.
   if ('execution' in old) return wholeOf({ ...old, execution: { ...old.execution, key: old.execution.key ?? null } })
   const { summary: { id, skill_name, tool_name, status, created_at, duration_ms }, owner } = old
   return [id, skill_name, tool_name, statusNumbers[status], created_at, duration_ms, owner]
@@ -105,7 +108,7 @@ function storedOf (whole: Whole): StoredExecution {
   return { execution, owner }
 }
 
-/** @throws Error for a number that stands for none: the file is damaged, or of another program */
+/** @throws Error for an unknown number: the file is damaged, or another program wrote it */
 function statusOf (number: number | undefined): ExecutionStatus {
   const status = number === undefined ? undefined : statuses[number]
   if (status === undefined) throw new Error(`the history is damaged: ${number} is no status`)

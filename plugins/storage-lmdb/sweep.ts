@@ -3,13 +3,15 @@ import { messageOf, type Logger } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 import type { Pruner } from './prune.ts'
 
-/** How often executions past their age are looked for, and what other processes wrote. */
+/** How often the sweep looks for executions that are too old, and for data that other processes wrote. */
 const every_ms = 60_000
-/** What this process writes before the bytes are looked at again: a part of the limit, at most so many characters. */
+/**
+ * The characters that this process writes before the bytes are measured again: a share of the limit, up to a maximum.
+ */
 const writtenShare = 1 / 16
 const writtenMax = 4 * 1_048_576
 
-/** Removes what is too old or too much, in steps that leave room for commits. */
+/** Removes executions that are too old or above the limits, in small steps, so that commits can run between them. */
 export class Sweep {
   readonly #env: Environment
   readonly #pruner: Pruner
@@ -28,19 +30,19 @@ export class Sweep {
     this.#lookAfter = bytes_max === 0 ? Number.POSITIVE_INFINITY : Math.min(bytes_max * writtenShare, writtenMax)
   }
 
-  /** Sweeps now, and every minute. */
+  /** Starts a sweep now and every minute. */
   start (): void {
     this.#timer = setInterval(() => { this.#sweepSoon() }, every_ms).unref()
     this.#sweepSoon()
   }
 
-  /** To be told how many characters a commit wrote. */
+  /** Must be called with the number of characters that a commit wrote. */
   wrote (characters: number): void {
     this.#written += characters
     if (this.#written >= this.#lookAfter) this.#sweepSoon()
   }
 
-  /** Resolves when it has ended. */
+  /** Resolves when a running sweep has ended. */
   async close (): Promise<void> {
     this.#stop.abort()
     clearInterval(this.#timer)
@@ -50,7 +52,7 @@ export class Sweep {
   #sweepSoon (): void {
     if (this.#stop.signal.aborted) return
     this.#written = 0
-    // Forgotten after the assignment, however soon it ends.
+    // The field is cleared after the assignment, even if the sweep ends at once.
     this.#running ??= this.#sweep().finally(() => { this.#running = undefined })
   }
 

@@ -6,30 +6,30 @@ import type { EndRecord, History } from './history.ts'
 import type { Sweep } from './sweep.ts'
 
 /**
- * What nobody waits for is gathered for so long before it is committed: half as many commits take a twentieth off what
- * an execution costs the main thread.
+ * How long saves that no caller waits for are collected before they are committed. With half as many commits, an
+ * execution costs the main thread a twentieth less.
  */
 const gather_ms = 10
-/** How long a failed commit waits before it is tried again; doubled each time. */
+/** How long the writer waits after a failed commit before it tries again; doubled each time. */
 const retryMin_ms = 100
 const retryMax_ms = 2_000
 /**
- * A commit that takes longer than this fails those who wait for it, and is still waited for: another process may
- * hold the lock; and lmdb never answers when a transaction can't begin.
+ * When a commit takes longer than this, the promises of its callers are rejected, but the commit may still complete:
+ * another process may hold the lock, and lmdb never answers when a transaction can't begin.
  */
 const stall_ms = 15_000
 
-/** What waits for a commit, and the promise of those who wait for it. */
+/** Records that wait for a commit, and the promise for the callers. */
 class Batch {
   /**
-   * In the order in which they were saved; of several of one execution the last counts. No table by id: most are new,
-   * and nobody asks for them.
+   * Records in the order in which they were saved; the last record of an execution counts. There is no table by id:
+   * most records are new, and are not looked up.
    */
   records: StoredExecution[] = []
-  /** Of each record, and of all. */
+  /** The bytes of each record, and of all records. */
   #bytes: number[] = []
   bytes = 0
-  /** Whether somebody waits for it. */
+  /** Whether a caller waits for this batch. */
   awaited = false
   readonly promise: Promise<void>
   resolve!: () => void
@@ -37,7 +37,7 @@ class Batch {
 
   constructor () {
     this.promise = new Promise((resolve, reject) => { this.resolve = resolve; this.reject = reject })
-    this.promise.catch(() => {}) // nobody needs to wait for it
+    this.promise.catch(() => {}) // no caller needs to wait for it
   }
 
   add (stored: StoredExecution): void {
@@ -47,14 +47,14 @@ class Batch {
     this.bytes += bytes
   }
 
-  /** Takes over what another batch holds, before what it will hold. */
+  /** Adds the records of another batch before the records of this one. */
   addAll (other: Batch): void {
     this.records = this.records.concat(other.records)
     this.#bytes = this.#bytes.concat(other.#bytes)
     this.bytes += other.bytes
   }
 
-  /** So many, from the first on, are done with; most often all. */
+  /** Removes the first `count` records, which were stored or refused; most often these are all records. */
   drop (count: number): void {
     if (count === this.records.length) this.bytes = 0
     else for (let index = 0; index < count; index++) this.bytes -= this.#bytes[index] ?? 0
@@ -67,7 +67,7 @@ class Batch {
   }
 }
 
-/** A wait that can be ended before its time. */
+/** A wait that can be ended early. */
 class Pause {
   readonly over: Promise<void>
   end!: () => void
@@ -81,8 +81,9 @@ class Pause {
 }
 
 /**
- * Coalesces saves into commits, one at a time. `open` gathers what is saved; a commit takes all of it at the
- * moment its transaction runs, so that it holds the newest states; what is saved meanwhile waits for the next.
+ * Coalesces saves into commits, one at a time. `open` collects the saved records; a commit takes all of them at the
+ * moment its transaction runs, so that it contains the newest states. Records that are saved meanwhile wait for the
+ * next commit.
  */
 export class Writer {
   readonly #env: Environment
@@ -93,9 +94,9 @@ export class Writer {
   #open = new Batch()
   #taken: Batch | undefined
   #running: Promise<void> | undefined
-  /** Before a commit that nobody waits for. */
+  /** The wait before a commit without waiting callers. */
   #gathering: Pause | undefined
-  /** After a commit that failed. */
+  /** The wait after a failed commit. */
   #retrying: Pause | undefined
   #failures = 0
   #closing = false
@@ -119,7 +120,7 @@ export class Writer {
     this.#running ??= this.#run()
   }
 
-  /** Resolves when all that was saved is on disk; rejects when the commit it waits for failed. */
+  /** Resolves when all saved records are on disk; rejects when that commit failed. */
   async commit (): Promise<void> {
     if (this.#open.records.length === 0) return this.#taken?.promise
     this.#open.awaited = true
@@ -127,18 +128,18 @@ export class Writer {
     await this.#open.promise
   }
 
-  /** As `commit`, but never rejects; and it does not wait while commits fail, so that what is on disk can be read. */
+  /** As `commit`, but never rejects; and while commits fail it does not wait, so that the data on disk can be read. */
   async settled (): Promise<void> {
     if (this.#failures === 0) await this.commit().catch(() => {})
   }
 
-  /** A state that waits for a commit. */
+  /** A saved record that is not committed yet. */
   find (id: string): StoredExecution | undefined {
     return this.#open.find(id) ?? this.#taken?.find(id)
   }
 
   /**
-   * Ends executions of other processes, as many as a transaction takes, beside what is saved.
+   * Ends executions of other processes, as many as a transaction can hold, together with the saved records.
    * @throws Error when the commit failed
    */
   async end (found: readonly UnfinishedExecution[], end: EndRecord): Promise<{ seen: number, ended: string[] }> {
@@ -153,7 +154,7 @@ export class Writer {
     }
   }
 
-  /** Commits what waits, with one more try where that failed. */
+  /** Commits the waiting records, and tries once more where that failed. */
   async close (): Promise<void> {
     this.#closing = true
     this.#gathering?.end()
@@ -164,7 +165,7 @@ export class Writer {
   }
 
   async #run (): Promise<void> {
-    await undefined // whoever saves and waits for it does so in the same turn
+    await undefined // a caller that saves and waits does both in the same turn
     while (this.#open.records.length > 0) {
       if (!this.#open.awaited && !this.#closing) await (this.#gathering = new Pause(gather_ms)).over
       const last = this.#closing
@@ -175,7 +176,10 @@ export class Writer {
     this.#running = undefined
   }
 
-  /** Commits what is open, in as many transactions as it takes. @returns false when one failed */
+  /**
+   * Commits the open batch, in as many transactions as it needs.
+   * @returns false when a transaction failed
+   */
   async #commitAll (): Promise<boolean> {
     const refused: unknown[] = []
     const stalled = setTimeout(() => { this.#stall() }, stall_ms).unref()
@@ -217,7 +221,10 @@ export class Writer {
     waiting.reject(new Error(reason))
   }
 
-  /** Rejects those who wait, keeps what they saved for the next commit, before what came meanwhile. */
+  /**
+   * Rejects the promises of the callers, and keeps their records for the next commit, before the records saved
+   * meanwhile.
+   */
   #fail (thrown: unknown): void {
     const failed = this.#taken ?? this.#open
     const next = new Batch()
@@ -232,7 +239,7 @@ export class Writer {
     if (this.#failures++ === 0) this.#log.error({ file: this.#env.file, error: messageOf(thrown) }, 'a commit failed; it is tried again until it succeeds')
     this.#health.degrade(reason)
     failed.reject(new Error(reason, { cause: thrown }))
-    // Those who wait for what was saved meanwhile were promised the next commit.
+    // The callers who saved records meanwhile were promised the next commit.
     if (superseded !== undefined) next.promise.then(superseded.resolve, superseded.reject)
   }
 }

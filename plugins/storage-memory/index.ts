@@ -1,10 +1,10 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { MemoryStorage } from './memory-storage.ts'
 
-/** How often executions past their age are looked for, in milliseconds. */
+/** How often the sweep looks for executions that are too old, in milliseconds. */
 const sweep_ms = 60_000
 
-/** Keeps executions in the memory of this process, for tests and for servers that need no history past their end. */
+/** Keeps executions in the memory of this process, for tests and for servers that need no history after they end. */
 export default definePlugin({
   name: 'storage-memory',
   slot: 'storage',

@@ -5,7 +5,7 @@ export class MemoryCache implements Cache {
   readonly #values = new Map<string, Uint8Array>()
   readonly #entriesMax: number
 
-  /** @param entriesMax entries kept */
+  /** @param entriesMax the maximum number of entries */
   constructor (entriesMax: number = cacheLimits.entries) {
     this.#entriesMax = entriesMax
   }

@@ -4,16 +4,18 @@ import {
 } from '../../kernel/index.ts'
 import { MemoryCache } from './memory-cache.ts'
 
-/** What is kept at most, whatever the configuration allows a disk to keep. */
+/** The limits in memory, even where the configuration allows more on a disk. */
 const executionsMax = 100_000
 const bytesMax = 256 * 1_048_576
 const day_ms = 86_400_000
 
 interface Entry {
   readonly sequence: number
-  /** JSON of what was saved: a reader gets an object of its own, and later changes to the saved one stay out. */
+  /**
+   * The saved record as JSON: each reader gets its own object, and later changes to the saved object have no effect.
+   */
   text: string
-  /** Of the text, in UTF-8. */
+  /** The bytes of the text in UTF-8. */
   bytes: number
   summary: ExecutionSummary
   created_ms: number
@@ -21,14 +23,14 @@ interface Entry {
   owner: ProcessIdentity | null
 }
 
-/** A store in memory, with the meaning of one on disk: what is saved becomes the record at the next commit. */
+/** A store in memory with the same behaviour as one on disk: a saved record becomes visible at the next commit. */
 export class MemoryStorage implements Storage {
   readonly cache = new MemoryCache()
   readonly #executionsMax: number
   readonly #daysMax: number
   readonly #bytesMax: number
   readonly #byId = new Map<string, Entry>()
-  /** Their numbers are dense from `#first` to `#last`; below are the unfinished that pruning stepped over. */
+  /** The numbers are dense from `#first` to `#last`; below are the unfinished executions that pruning skipped. */
   readonly #bySequence = new Map<number, Entry>()
   readonly #unfinished = new Map<string, Entry>()
   readonly #cancelRequests = new Set<string>()
@@ -41,9 +43,9 @@ export class MemoryStorage implements Storage {
   #bytes = 0
 
   /**
-   * @param history_executions_max executions kept, and never more than 100,000
-   * @param history_days_max days an execution is kept
-   * @param history_bytes_max bytes of all as JSON, and never more than 256 MiB; 0: those
+   * @param history_executions_max the maximum number of executions, and never more than 100,000
+   * @param history_days_max the days that an execution is kept
+   * @param history_bytes_max the maximum bytes of all executions as JSON, and never more than 256 MiB; 0: 256 MiB
    */
   constructor (history_executions_max: number, history_days_max: number, history_bytes_max: number) {
     this.#executionsMax = Math.min(history_executions_max, executionsMax)
@@ -135,7 +137,7 @@ export class MemoryStorage implements Storage {
     if (holder !== undefined && isSame(holder.owner, owner)) this.#claims.delete(role)
   }
 
-  /** Forgets the oldest executions past the limits; an unfinished one is stepped over, and forgotten when it ends. */
+  /** Removes the oldest executions above the limits; an unfinished execution is skipped, and removed when it ends. */
   prune (): void {
     const created_min_ms = Date.now() - this.#daysMax * day_ms
     for (let oldest = this.#bySequence.get(this.#first); oldest !== undefined; oldest = this.#bySequence.get(this.#first)) {
@@ -152,7 +154,7 @@ export class MemoryStorage implements Storage {
     this.#bytes -= bytes
   }
 
-  /** Makes records of all that was saved. */
+  /** Makes all saved records visible. */
   #apply (): void {
     this.#commit = undefined
     const pending = this.#pending
@@ -189,7 +191,7 @@ export class MemoryStorage implements Storage {
     this.prune()
   }
 
-  /** One entry more than the page asks for, when there is one, from a sequence number downwards. */
+  /** The entries of a page, with one more than the limit if there is one, from a sequence number downwards. */
   #slice ({ limit, offset }: ExecutionQuery, top: number): { entries: Entry[], total: number } {
     const entries: Entry[] = []
     for (let sequence = top - offset; sequence >= this.#first && entries.length <= limit; sequence--) {
@@ -201,12 +203,12 @@ export class MemoryStorage implements Storage {
     return { entries: [...entries, ...aside.slice(skip, skip + limit + 1 - entries.length)], total: this.#bySequence.size }
   }
 
-  /** The unfinished that pruning stepped over, newest first. */
+  /** The unfinished executions that pruning skipped, newest first. */
   #aside (): Entry[] {
     return [...this.#unfinished.values()].filter(({ sequence }) => sequence < this.#first).toSorted((a, b) => b.sequence - a.sequence)
   }
 
-  /** All, newest first. */
+  /** All entries, newest first. */
   * #all (): Iterable<Entry> {
     for (let sequence = this.#last; sequence >= this.#first; sequence--) {
       const entry = this.#bySequence.get(sequence)
@@ -230,7 +232,7 @@ export class MemoryStorage implements Storage {
   }
 }
 
-/** Undefined when the query filters nothing. */
+/** Makes the filter of a query; undefined when the query has no filter. */
 function matcher ({ skill_name, tool_name, status, created_from_ms, created_before_ms, allows }: ExecutionQuery): ((entry: Entry) => boolean) | undefined {
   if ([skill_name, tool_name, status, created_from_ms, created_before_ms, allows].every(filter => filter === undefined)) return undefined
   return ({ summary, created_ms }) =>

@@ -3,7 +3,7 @@ import { looking } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
-/** `skillet cancel ID`: ends a run, whichever process runs it, and waits for its end. */
+/** `skillet cancel ID`: cancels an execution, whichever process runs it, and waits for its end. */
 const define: DefineCommand = (command, context) => {
   command.argument('<id>', 'the execution')
   actWithKernel<{ json?: boolean }>(command, context, {

@@ -3,8 +3,8 @@ import type { DefineCommand } from '../command.ts'
 import { plain } from '../terminal/layout.ts'
 
 /**
- * `skillet __complete -- WORDS…`: what the last word may become, a line each, with a tab and what that is. The scripts
- * of `skillet completions` ask it.
+ * `skillet __complete -- WORDS…`: prints the completions of the last word, one a line, each with a tab and a
+ * description. The scripts of `skillet completions` call it.
  */
 const define: DefineCommand = (command, context) => {
   command.argument('[words...]').action(async (words: readonly string[]) => {

@@ -1,8 +1,8 @@
 import type { DefineCommand } from '../command.ts'
 
 /**
- * Bash takes `:` and `=` for ends of words, so the line is cut at spaces here, and what it took for words before is
- * left off the replies.
+ * Bash treats `:` and `=` as word separators. So the script splits the line at spaces, and removes from the replies the
+ * part that Bash took for earlier words.
  */
 const bash = `# Completion for skillet. In ~/.bashrc: eval "$(skillet completions bash)"
 _skillet() {
@@ -52,7 +52,9 @@ complete -c skillet -f -a '(__skillet_complete)'
 
 const scripts = { bash, zsh, fish }
 
-/** `skillet completions SHELL`: the script that makes a shell complete commands, skills, tools and parameters. */
+/**
+ * `skillet completions SHELL`: prints the script with which a shell completes commands, skills, tools and parameters.
+ */
 const define: DefineCommand = (command, { terminal }) => {
   command.addArgument(command.createArgument('<shell>', 'which shell').choices(Object.keys(scripts))).option('--json', 'print JSON')
     .action((shell: keyof typeof scripts, { json = false }: { json?: boolean }) => {

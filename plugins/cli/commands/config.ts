@@ -15,7 +15,7 @@ interface Options { json?: boolean, config?: string }
 
 const schemaFile = fileURLToPath(new URL('../../../schemas/skillet.schema.json', import.meta.url))
 
-/** `skillet config show|check|init`: the settings of this program. */
+/** `skillet config show|check|init`: shows, checks or creates the settings of this program. */
 const define: DefineCommand = (config, { terminal, builtin }) => {
   const add = (name: string, description: string, isDefault: boolean, act: (explained: ExplainedConfig, json: boolean) => void | Promise<void>): void => {
     const command = config.command(name, { isDefault }).description(description).option('--json', 'print JSON')
@@ -28,7 +28,7 @@ const define: DefineCommand = (config, { terminal, builtin }) => {
 }
 export default define
 
-/** @throws UsageError saying what is wrong */
+/** @throws UsageError with the fault */
 function explain (given: Given, { env, cwd }: Terminal): ExplainedConfig {
   try {
     return explainConfig({ ...given, env, cwd })
@@ -49,7 +49,7 @@ function show (explained: ExplainedConfig, json: boolean, terminal: Terminal): v
   terminal.out(align([...rows, ...Object.entries(tables).map(([name, keys]) => [name, keys.join(', '), file ?? 'file'])]))
 }
 
-/** Tables of the file that are open. Their values may be in confidence: the names alone are told. */
+/** Tables of the file with free keys. Their values may be confidential, so only the names are shown. */
 function tablesOf ({ config }: ExplainedConfig): Record<string, string[]> {
   const named = (prefix: string, tables: Readonly<Record<string, object>>): [string, string[]][] => Object.entries(tables).map(([name, table]) => [`${prefix}.${name}`, Object.keys(table)])
   return Object.fromEntries([
@@ -74,7 +74,7 @@ function init (command: Command, terminal: Terminal): void {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     let file
     try {
-      file = await open(path, 'wx', 0o600) // keys may come to stand in it
+      file = await open(path, 'wx', 0o600) // users may add keys to this file
     } catch (error) {
       if (hasCode(error, 'EEXIST')) throw new SkilletError('CONFLICT', `${path} is there already, and left as it is`, { path })
       throw error

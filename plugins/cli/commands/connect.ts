@@ -9,7 +9,7 @@ import { getEntry, setEntry } from '../files/jsonc.ts'
 /** The name of the server in all clients. */
 const name = 'skillet'
 
-/** `skillet connect CLIENT`: names this server in the client's file, beside what is there. */
+/** `skillet connect CLIENT`: adds this server to the client's file, and keeps the other entries. */
 const define: DefineCommand = (command, { terminal }) => {
   command
     .argument('<client>', `the program with the agent: ${Object.keys(clients).join(', ')}`)
@@ -31,7 +31,7 @@ const define: DefineCommand = (command, { terminal }) => {
       try {
         await changeFile(path, text => {
           const present = getEntry(text, client.key, name)
-          const wanted = { ...present, ...entry } // what else it has, such as variables, is its user's
+          const wanted = { ...present, ...entry } // keeps the user's other fields, such as variables
           if (isDeepStrictEqual(present, wanted)) return undefined
           changed = true
           return setEntry(text, client.key, name, wanted)

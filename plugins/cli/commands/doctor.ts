@@ -15,7 +15,8 @@ import type { Terminal } from '../terminal/terminal.ts'
 const whole: Needs = { ...recording, search: true }
 
 /**
- * `skillet doctor`: looks at everything that a run depends on, however broken; exit status 1 when it found a problem.
+ * `skillet doctor`: checks all parts that a run depends on, even when some are broken; exit status 1 when it found a
+ * problem.
  */
 const define: DefineCommand = (command, context) => {
   command.option('--json', 'print JSON')
@@ -44,7 +45,7 @@ async function examine (given: Given, context: CommandContext): Promise<Finding[
   return [...findings, ...await examineRunning(config, plugins, given, context)]
 }
 
-/** The plugins of the program, and those that do not load. */
+/** The plugins of the program, and a finding for each plugin that does not load. */
 async function loadBuiltin (builtin: CommandContext['builtin']): Promise<{ plugins: AnyPlugin[], findings: Finding[] }> {
   const { storage, search, executors, skills, agent, endpoints, transports } = builtin
   const plugins: AnyPlugin[] = []
@@ -60,9 +61,7 @@ async function loadBuiltin (builtin: CommandContext['builtin']): Promise<{ plugi
   return { plugins, findings }
 }
 
-/**
- * What a kernel finds that starts with this configuration; where it can't start, also what one without a history finds.
- */
+/** The findings of a kernel with this configuration; if it can't start, also those of a kernel without a history. */
 async function examineRunning (config: Config, plugins: readonly AnyPlugin[], given: Given, context: CommandContext): Promise<Finding[]> {
   const { terminal, builtin, signal } = context
   const findings: Finding[] = []
@@ -80,7 +79,7 @@ async function examineRunning (config: Config, plugins: readonly AnyPlugin[], gi
   } catch (error) {
     signal.throwIfAborted()
     findings.push({ level: 'problem', about: 'start', text: firstLine(error) })
-    // The data directory may be what is broken: the rest is worth a look all the same.
+    // The data directory may be the broken part: the other parts are checked with a temporary one.
     const elsewhere = await mkdtemp(join(tmpdir(), 'skillet-doctor-'))
     try {
       await look({ ...config, data_dir: elsewhere }, { ...whole, history: false })
@@ -94,7 +93,7 @@ async function examineRunning (config: Config, plugins: readonly AnyPlugin[], gi
   return findings
 }
 
-/** The package says which versions it runs on. */
+/** Checks the version of Node against the range in package.json. */
 function node (): Finding {
   const about = 'Node.js'
   const { engines: { node: range } } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')) as { engines: { node: string } }
@@ -105,7 +104,7 @@ function node (): Finding {
   return { level: 'ok', about, text: version }
 }
 
-/** Whether a range of package.json, such as `^22.12.0 || >=24.0.0`, has a version. Exported for a test. */
+/** Whether a version is in a range of package.json, such as `^22.12.0 || >=24.0.0`. Exported for a test. */
 export function isWithin (version: string, range: string): boolean {
   return range.split(' || ').some(part => {
     const least = part.replace(/^\D+/, '')

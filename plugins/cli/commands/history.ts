@@ -11,7 +11,9 @@ import { actWithKernel } from '../with-kernel.ts'
 
 const names = { skill_name: 'skill', tool_name: 'tool', created_from: 'since', created_before: 'until' }
 
-/** `skillet history`: what was run, newest first; with `--follow` oldest first, and then what comes. */
+/**
+ * `skillet history`: lists executions, newest first; with `--follow` oldest first, and then new ones as they appear.
+ */
 const define: DefineCommand = (command, context) => {
   const input = addInputOptions(command, listExecutions, { names })
   command

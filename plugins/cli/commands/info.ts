@@ -6,7 +6,7 @@ import { findTool, splitTarget, usage } from '../options/target.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
-/** `skillet info SKILL`, `skillet info SKILL:TOOL`: everything that is known of a skill or a tool. */
+/** `skillet info SKILL`, `skillet info SKILL:TOOL`: shows all details of a skill or a tool. */
 const define: DefineCommand = (command, context) => {
   command.argument('<skill|skill:tool>', 'the skill, such as git, or the tool, such as git:log')
   actWithKernel<{ json?: boolean }>(command, context, {
@@ -49,7 +49,7 @@ function toolText (skill: string, tool: Tool, { colors: { out }, columns }: Term
   ].join('')
 }
 
-/** `integer 1..1000, default 20`: what a value may be. */
+/** The type and the limits of a value, such as `integer 1..1000, default 20`. */
 function kindOf (parameter: ParameterDescriptor): string {
   const { type, minimum, maximum } = parameter
   const values = Array.isArray(parameter['enum']) ? parameter['enum'].map(value => JSON.stringify(value)).join(' | ') : String(type)

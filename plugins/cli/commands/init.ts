@@ -12,7 +12,8 @@ import type { Terminal } from '../terminal/terminal.ts'
 interface Options { native?: boolean, plugin?: Slot, directory?: string, json?: boolean }
 
 /**
- * `skillet init NAME`: a folder with a skill that works, its instructions and its test; or with a plugin, and its test.
+ * `skillet init NAME`: writes a folder with a working skill, its instructions and its test; or with a plugin and its
+ * test.
  */
 const define: DefineCommand = (command, { terminal }) => {
   command
@@ -37,14 +38,15 @@ const define: DefineCommand = (command, { terminal }) => {
 }
 export default define
 
-/** A plugin that was written. */
+/** A new plugin, whose files have been written. */
 interface Written { name: string, slot: Slot, folder: string }
 
 async function writePlugin (slot: Slot, name: string, parent: string): Promise<Written> {
   if (!PLUGIN_NAME.test(name)) throw new UsageError(`"${name}" can't be the name of a plugin: 1 to 64 of a-z, 0-9 and -, with no - first`)
   const folder = join(parent, name)
   await write(folder, pluginFiles(slot, name), async () => {
-    // What `npm install` makes of the dependency in package.json: so the test finds this very Skillet at once.
+    // Makes the same link as `npm install` for the dependency in package.json, so that the test finds this Skillet at
+    // once.
     await mkdir(join(folder, 'node_modules'))
     await symlink(packageFolder, join(folder, 'node_modules', 'skillet'), 'junction')
   })
@@ -57,7 +59,7 @@ function shownPlugin ({ name, slot, folder }: Written, json: boolean, terminal: 
   return json ? `${JSON.stringify({ name, slot, folder, plugin: file, test })}\n` : `${folder} is a plugin now. Change index.js as you like.\n\nTest it:  ${test}\nUse it:   plugins = [${JSON.stringify(file)}] in skillet.toml\n`
 }
 
-/** All of it, or nothing. */
+/** Writes all files, or none. */
 async function write (folder: string, files: Record<string, string>, link?: () => Promise<void>): Promise<void> {
   await mkdir(join(folder, '..'), { recursive: true })
   try {
@@ -75,7 +77,7 @@ async function write (folder: string, files: Record<string, string>, link?: () =
   }
 }
 
-/** A path as it is typed in a shell: relative where that is shorter, quoted where it must be. */
+/** A path in the form for a shell: relative where that is shorter, and quoted where necessary. */
 function shown (path: string, { cwd }: Terminal): string {
   const near = relative(cwd, path)
   const short = near.startsWith('..') || near === '' ? path : near

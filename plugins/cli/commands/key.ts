@@ -11,7 +11,7 @@ interface Common { config?: string, json?: boolean }
 interface Create extends Common { scope?: AccessScope[], skill?: string[], rateLimitPerMinute?: number, rateLimitPerHour?: number }
 
 /**
- * `skillet key create|list|revoke`: the named keys in the configuration file. A server that runs takes changes over.
+ * `skillet key create|list|revoke`: manages the named keys in the configuration file. A running server applies changes.
  */
 const define: DefineCommand = (key, { terminal }) => {
   const command = <Options extends Common>(name: string, description: string, act: (options: Options, name: string, file: string) => Promise<void> | void): Command => {

@@ -7,7 +7,7 @@ import { brokenTools, usage } from '../options/target.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
-/** `skillet list`: the skills and their tools. */
+/** `skillet list`: lists the skills and their tools. */
 const define: DefineCommand = (command, context) => {
   const input = addInputOptions(command, listSkills)
   actWithKernel<{ json?: boolean }>(command, context, {

@@ -4,12 +4,12 @@ import type { DefineCommand } from '../command.ts'
 import { createTextLogger } from '../terminal/log.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
-/** `skillet mcp`: serves until the client leaves, or a signal comes. */
+/** `skillet mcp`: serves until the client disconnects, or a signal arrives. */
 const define: DefineCommand = (command, context) => {
   const { signal, terminal } = context
   actWithKernel(command, context, {
     needs: speaking,
-    // Clients keep what is on standard error in a log.
+    // Clients write standard error to a log.
     logger: ({ log_level }) => log_level === 'silent' ? silentLogger : createTextLogger(line => { terminal.err(`${line}\n`) }),
     async act (kernel) {
       if (signal.aborted) return

@@ -25,16 +25,16 @@ interface RunOptions {
   json?: boolean
   /** The parameters as a JSON object, or `-` to read it from standard input. */
   params?: string
-  /** In milliseconds. */
+  /** The timeout in milliseconds. */
   timeout?: string
 }
 
-/** The most that is read from standard input. */
+/** The bytes that are read from standard input at most. */
 const inputBytesMax = 1_048_576
 
 /**
- * `skillet run SKILL:TOOL NAME=VALUE…`: runs a tool; what it puts out goes to standard output, as it comes where that
- * is known.
+ * `skillet run SKILL:TOOL NAME=VALUE…`: runs a tool and prints its output on standard output, while it runs if the
+ * executor supports that.
  * @throws SkilletError
  */
 async function run (gateway: Gateway, target: string, pairs: readonly string[], { json = false, params, timeout }: RunOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
@@ -60,7 +60,7 @@ async function run (gateway: Gateway, target: string, pairs: readonly string[], 
   }
 }
 
-/** An error of the parameters with those that there are, and a call that can be copied. */
+/** Adds to an error about parameters the parameters of the tool, and an example of a call. */
 function withUsage (error: unknown, skill_name: string, tool: Tool): unknown {
   if (!(error instanceof SkilletError) || error.code !== 'INVALID_PARAMETERS' || error.details['tool'] !== tool.name) return error
   const lines = parameterLines(tool).map(line => `\n- ${line}`).join('')
@@ -68,15 +68,15 @@ function withUsage (error: unknown, skill_name: string, tool: Tool): unknown {
   return new SkilletError(error.code, `${error.message}\n${named}\nSuch as: ${`skillet run ${skill_name}:${tool.name} ${usage(tool)}`.trim()}`, error.details)
 }
 
-/** What of a run is seen while it lasts. */
+/** Shows progress, log lines and output of a run while it lasts. */
 class Shown {
   readonly #activity: Activity
   readonly #terminal: Terminal
   readonly #stops: (() => void)[]
-  /** Characters of the output that are printed. */
+  /** The number of characters of the output that are printed. */
   #printed = 0
 
-  /** @param live whether output is printed as it comes */
+  /** @param live whether output is printed while the tool runs */
   constructor ({ bus }: Gateway, name: string, terminal: Terminal, live: boolean) {
     const activity = this.#activity = new Activity(terminal, name)
     this.#terminal = terminal
@@ -92,7 +92,7 @@ class Shown {
     this.#activity.end()
   }
 
-  /** Prints what is not yet printed of the output, and ends its last line. */
+  /** Prints the rest of the output, and ends its last line. */
   finish (output: string): void {
     this.#print(output.slice(this.#printed))
     if (this.#printed > 0 && !output.endsWith('\n')) this.#terminal.out('\n')
@@ -105,7 +105,7 @@ class Shown {
   }
 }
 
-/** What a tool had put out that then failed. */
+/** The output of a tool before it failed. */
 async function outputSoFar (gateway: Gateway, { details: { execution_id } }: SkilletError, call: Call): Promise<string> {
   if (typeof execution_id !== 'string') return ''
   return await gateway.invoke(getExecution, { id: execution_id }, call).then(({ output }) => output, () => '')
@@ -125,7 +125,8 @@ async function readParams (params: string | undefined, input: () => Promise<stri
 }
 
 /**
- * `count=5` by the type that the tool's schema gives `count`. Whatever does not fit is left for validation to refuse.
+ * Converts values such as `count=5` to the type in the tool's schema. A value that does not fit is left to the
+ * validation, which refuses it.
  */
 async function readPairs (pairs: readonly string[], { input_schema, parameters }: Tool, input: () => Promise<string>): Promise<JsonObject> {
   const properties = isObject(input_schema['properties']) ? input_schema['properties'] : {}
@@ -139,7 +140,7 @@ async function readPairs (pairs: readonly string[], { input_schema, parameters }
     const schema = schemas.get(name)
     const given = pair.slice(equals + 1)
     const text = given === '-' ? await input() : given
-    // Text is taken as it is; the line end behind a number is not part of it.
+    // Text is taken unchanged; the line end behind a number is not part of the number.
     const exact = !isObject(schema) || schema['type'] === 'string'
     Object.defineProperty(values, name, { value: valueOf(schema, given === '-' && !exact ? text.trim() : text), enumerable: true, configurable: true, writable: true })
   }
@@ -147,8 +148,8 @@ async function readPairs (pairs: readonly string[], { input_schema, parameters }
 }
 
 /**
- * Text as a value of a parameter: for an array, what is no JSON array is its only item, unless it looks as though it
- * should be one.
+ * Converts a text to a value of a parameter. For an array, a text that is not a JSON array becomes its only item,
+ * unless the text looks like an incorrect array.
  */
 function valueOf (schema: unknown, text: string): unknown {
   const value = coerceText(schema, text)
@@ -156,7 +157,7 @@ function valueOf (schema: unknown, text: string): unknown {
   return [coerceText(schema['items'], text)]
 }
 
-/** Standard input can be read once. */
+/** Makes a second call of a function an error: standard input can be read only once. */
 function once (read: () => Promise<string>): () => Promise<string> {
   let was = false
   return async () => {

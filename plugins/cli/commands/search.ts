@@ -7,10 +7,10 @@ import { align } from '../terminal/layout.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
-/** How often it is asked how far the search is. */
+/** How often the progress of the search is read, in milliseconds. */
 const look_ms = 100
 
-/** `skillet search WORDS…`: the tools that fit, best first. */
+/** `skillet search WORDS…`: lists the matching tools, best first. */
 const define: DefineCommand = (command, context) => {
   command.argument('<words...>', 'what is wanted, in words')
   const input = addInputOptions(command, searchSkills, { names: { skills: 'skill' }, without: ['query'] })
@@ -32,7 +32,10 @@ const define: DefineCommand = (command, context) => {
 }
 export default define
 
-/** Shows meanwhile how many tools are embedded; and at the end, where that took too long, that they are not all. */
+/**
+ * Shows during a search how many tools are embedded; and at the end, if that took too long, that some tools are
+ * missing.
+ */
 async function showing<Found extends { mode: string }> (gateway: Gateway, terminal: Terminal, signal: AbortSignal, search: () => Promise<Found>): Promise<Found> {
   if (!terminal.watched) return await search()
   const look = async () => (await gateway.invoke(health, {}, { transport: 'cli', signal })).search
@@ -42,7 +45,7 @@ async function showing<Found extends { mode: string }> (gateway: Gateway, termin
     if (state?.model === 'loading') activity.progress(0, state.total, 'loading the model')
     if (state?.model === 'indexing') activity.progress(state.indexed, state.total, 'tools embedded')
   }
-  const timer = setInterval(() => { show().catch(() => {}) }, look_ms) // the search itself tells what is wrong
+  const timer = setInterval(() => { show().catch(() => {}) }, look_ms) // the search itself reports errors
   let found
   try {
     found = await search()

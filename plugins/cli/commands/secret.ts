@@ -4,7 +4,7 @@ import type { DefineCommand } from '../command.ts'
 
 interface Options { json?: boolean }
 
-/** `skillet secret set|list|remove`: what skills are given of what they declare in `permissions.secrets`. */
+/** `skillet secret set|list|remove`: manages the secrets that skills declare in `permissions.secrets`. */
 const define: DefineCommand = (secret, { terminal, signal }) => {
   const file = new SecretFile(configHome(terminal.env), terminal.env)
   const answer = ({ json = false }: Options, value: object, text: string): void => { terminal.out(json ? `${JSON.stringify(value)}\n` : text) }

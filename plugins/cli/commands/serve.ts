@@ -16,7 +16,10 @@ const define: DefineCommand = (command, context) => {
 }
 export default define
 
-/** The server's log on standard error: lines to read where that is a terminal, else JSON lines for programs. */
+/**
+ * The server's log on standard error: readable lines if standard error is a terminal, otherwise JSON lines for
+ * programs.
+ */
 function createServerLogger ({ log_level }: Config, { watched, colors: { err: { dim, red, yellow } }, err }: Terminal): Logger {
   if (!watched) return pino({ level: log_level, base: null }, pino.destination({ fd: 2, sync: true }))
   const styles: Record<LogLevel, (label: string) => string> = { debug: dim, info: label => label, warn: yellow, error: red }
@@ -27,7 +30,7 @@ function createServerLogger ({ log_level }: Config, { watched, colors: { err: { 
   })
 }
 
-/** Says where the server is, and waits for the signal that ends it. */
+/** Prints the address of the server, and waits for the signal that ends it. */
 async function serve (kernel: Kernel, { json }: { json: boolean }, terminal: Terminal, signal: AbortSignal): Promise<void> {
   const [url = ''] = kernel.urls
   const { version } = kernel.gateway.version

@@ -6,7 +6,7 @@ import { statusStyle } from '../status.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
-/** `skillet show [ID]`: the record of an execution; without an id, of the newest. */
+/** `skillet show [ID]`: shows the record of an execution; without an id, of the newest execution. */
 const define: DefineCommand = (command, context) => {
   command
     .argument('[id]', 'the execution; the newest where absent')

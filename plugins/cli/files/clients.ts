@@ -2,16 +2,16 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Terminal } from '../terminal/terminal.ts'
 
-/** A program with agents, and where it keeps the servers they may use. */
+/** A program with agents, and the file with the servers that they may use. */
 export interface Client {
   readonly title: string
-  /** The key of its file under which servers stand. */
+  /** The key in its file that contains the servers. */
   readonly key: 'mcpServers' | 'servers'
-  /** Whether an entry names its transport. */
+  /** Whether an entry must name its transport. */
   readonly typed: boolean
-  /** Its file for all projects of a user; undefined where it has one for each project alone. */
+  /** Its file for all projects of a user; undefined where it only has one for each project. */
   user? (places: Places): string
-  /** Its file for one project, below the project's folder. */
+  /** Its file for one project, relative to the project's folder. */
   readonly project?: string
 }
 
@@ -24,7 +24,7 @@ export const clients = {
   vscode: { title: 'VS Code', key: 'servers', typed: true, user: ({ config }) => join(config, 'Code', 'User', 'mcp.json'), project: join('.vscode', 'mcp.json') }
 } as const satisfies Record<string, Client>
 
-/** The file of a client: for one project where that is asked for, or all there is. */
+/** The file of a client: for one project where `project` is set or the client has no other file. */
 export function fileOf (client: Client, project: boolean, { env, cwd }: Pick<Terminal, 'env' | 'cwd'>): string {
   const home = env['HOME'] ?? homedir()
   const config = process.platform === 'darwin' ? join(home, 'Library', 'Application Support')

@@ -4,15 +4,15 @@ import { didYouMean, fromHome, isAbsent, loadPlugins, messageOf, pluginOptions, 
 import { everyPlugin, type BuiltinPlugins } from '../boot.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
-/** Where a setting's value comes from: `/home/me/skillet.toml`, `--data-dir and SKILLET_DATA_DIR`. */
+/** The origin of a setting's value, such as `/home/me/skillet.toml` or `--data-dir and SKILLET_DATA_DIR`. */
 export function placesOf ({ file, env_file }: ExplainedConfig, { setting, origins }: ExplainedConfig['settings'][number]): string {
   const places: Record<Origin, string> = { flag: setting.flag, variable: setting.variable, '.env': env_file, file: file ?? 'file', default: 'default' }
   return origins.map(origin => places[origin]).join(' and ')
 }
 
 /**
- * What is wrong with a configuration of the right shape, a line each with its place: options that plugins don't take,
- * and folders that can't be used. Loads the plugins that it names.
+ * The faults of a configuration with the right shape, one a line with its place: options that plugins don't accept, and
+ * folders that can't be used. Loads the plugins that the configuration names.
  */
 export async function faultsOf (explained: ExplainedConfig, builtin: BuiltinPlugins, { cwd }: Terminal): Promise<string[]> {
   return [...await folderFaults(explained), ...await pluginFaults(explained, builtin, cwd)]
@@ -35,7 +35,7 @@ async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
   return found
 }
 
-/** @param made whether it is made where it is not there */
+/** @param made whether the program creates the folder when it is missing */
 async function folderFault (given: string, mode: number, { made = false } = {}): Promise<string | undefined> {
   const folder = fromHome(given)
   try {

@@ -1,6 +1,6 @@
 import { Config, settings } from '../../../kernel/index.ts'
 
-/** Where a section's description, or that of the whole, is wrapped, in characters. */
+/** The width in characters to which the descriptions of the file and of its sections are wrapped. */
 const columns = 100
 
 /** Every setting as a Markdown table, for docs/configuration.md. */
@@ -10,9 +10,9 @@ export function settingsTable (): string {
 }
 
 /**
- * A `skillet.toml` with every setting, each described and commented out, at its default. Tables that are open, such as
- * those of skills, are shown by an example.
- * @param schema where editors find the JSON Schema of the file
+ * A `skillet.toml` with every setting, each described and commented out, with its default value. Tables with free keys,
+ * such as those of skills, are shown by an example.
+ * @param schema the URL or path at which editors find the JSON Schema of the file
  */
 export function configText (schema: string): string {
   const lines = [`#:schema ${schema}`, '', ...comment('Settings of Skillet. What is commented out is at its default. A flag (--server-port) is stronger than a variable (SKILLET_SERVER_PORT), a variable than .env beside this file, and that than this file.'), '']

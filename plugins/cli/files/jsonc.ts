@@ -1,14 +1,14 @@
 import { getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
 
 /**
- * Entries of JSON files with comments and trailing commas, as editors keep them. The library reads them; what is put in
- * is put in here, since its `modify` formats whole lines anew, which may be the whole file, and takes the comment
- * behind the last entry for the new one's.
+ * Entries of JSON files with comments and trailing commas, as editors write them. The library only parses them; the
+ * insertion is done here, since the library's `modify` formats whole lines again, which may be the whole file, and
+ * moves the comment behind the last entry to the new entry.
  */
 
 /**
- * Sets `[section].[name]` in the text of a JSON or JSONC file, leaving all else as it is, comments included.
- * @throws Error when the text is no JSON object, or its section is none
+ * Sets `[section].[name]` in the text of a JSON or JSONC file. All other text stays unchanged, including comments.
+ * @throws Error when the text is not a JSON object, or its section is not an object
  */
 export function setEntry (text: string, section: string, name: string, entry: object): string {
   const mark = text.startsWith('\ufeff') ? '\ufeff' : ''
@@ -21,13 +21,16 @@ export function setEntry (text: string, section: string, name: string, entry: ob
   return mark + (present === undefined ? put(body, root, section, { [name]: entry }, unit, 1) : put(body, present, name, entry, unit, 2))
 }
 
-/** The entry as it stands in such a text; undefined where it does not. @throws Error when the text is no JSON object */
+/**
+ * The entry in such a text; undefined where there is none.
+ * @throws Error when the text is not a JSON object
+ */
 export function getEntry (text: string, section: string, name: string): Record<string, unknown> | undefined {
   const entry = valueOf(valueOf(rootOf(text.replace(/^\ufeff/, '')), section), name)
   return entry?.type === 'object' ? { ...getNodeValue(entry) as Record<string, unknown> } : undefined
 }
 
-/** The object of a text; undefined where it holds comments at most. */
+/** The object in a text; undefined for a text with no content except comments. */
 function rootOf (text: string): Node | undefined {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
@@ -42,13 +45,13 @@ function placeOf (text: string, offset: number): string {
   return `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
 }
 
-/** The value of a member. Of a name that is there twice, the last counts, as in JSON.parse. */
+/** The value of a member. When a name is there twice, the last member counts, as in JSON.parse. */
 function valueOf (object: Node | undefined, name: string): Node | undefined {
   if (object?.type !== 'object') return undefined
   return object.children?.findLast(({ children: [key] = [] }) => key?.value === name)?.children?.[1]
 }
 
-/** Puts a member into an object: in the place of one of its name, or at the end. */
+/** Puts a member into an object: in place of the member with its name, or at the end. */
 function put (text: string, object: Node, name: string, value: object, unit: string, depth: number): string {
   const indented = JSON.stringify(value, undefined, unit).replaceAll('\n', `\n${unit.repeat(depth)}`)
   const same = valueOf(object, name)
@@ -58,7 +61,7 @@ function put (text: string, object: Node, name: string, value: object, unit: str
   if (last !== undefined) {
     const end = last.offset + last.length
     const behind = text.slice(end)
-    // A comment stays on the line it is about.
+    // A comment stays on the line that it describes.
     const [all = '', comma = '', comment = ''] = /^(,?)([ \t]*\/\/[^\n]*)?/.exec(behind) ?? []
     return `${text.slice(0, end)},${comment}${member}${comma}${behind.slice(all.length)}`
   }

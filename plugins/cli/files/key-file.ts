@@ -3,13 +3,13 @@ import { parse, stringify } from 'smol-toml'
 import { isObject, parseKeys, type KeySettings } from '../../../kernel/index.ts'
 
 /**
- * Adds a key to the text of a configuration file, leaving all else as it is, comments included.
- * @throws Error when the name is taken, or the text can't take a table at its end
+ * Adds a key to the text of a configuration file. All other text stays unchanged, including comments.
+ * @throws Error when the name is in use, or a table can't be added at the end of the text
  */
 export function addKey (text: string, name: string, settings: KeySettings): string {
   if (Object.hasOwn(parseKeys(text), name)) throw new Error(`there is a key "${name}" already; revoke it first, or choose another name`)
   const table = stringify({ server: { keys: { [name]: settings } } })
-  // `stringify` writes empty parents too in some versions; only the last table is wanted.
+  // `stringify` also writes empty parent tables in some versions; only the last table is needed.
   const own = table.slice(table.indexOf(`[server.keys.${name}]`))
   const gap = text === '' ? '' : text.endsWith('\n') ? '\n' : '\n\n'
   const changed = `${text}${gap}${own.trimEnd()}\n`
@@ -18,7 +18,7 @@ export function addKey (text: string, name: string, settings: KeySettings): stri
 }
 
 /**
- * Removes the table of a key from the text of a configuration file, and nothing else.
+ * Removes the table of a key from the text of a configuration file, and no other text.
  * @throws Error when there is no such key, or it is not written as a table of its own
  */
 export function removeKey (text: string, name: string): string {
@@ -29,19 +29,22 @@ export function removeKey (text: string, name: string): string {
   if (from !== -1) {
     let to = from + 1
     while (to < lines.length && !/^\s*\[/.test(lines[to] ?? '')) to++
-    // What stands right above the next table, or at the end, belongs to that: a comment and the line before it.
+    // The comment lines right above the next table, or at the end of the file, stay, with the empty line before them.
     while (to > from + 1 && /^\s*(#.*)?$/.test(lines[to - 1] ?? '')) to--
     if (from > 0 && lines[from - 1]?.trim() === '' && (lines[to]?.trim() ?? '') === '') to++
     const changed = [...lines.slice(0, from), ...lines.slice(to)].join('\n')
     try {
       checkChange(text, changed, name, undefined)
       return changed
-    } catch {} // an array over several lines, say; told below
+    } catch {} // for example because of an array over several lines; the error below reports it
   }
   throw new Error(`the key "${name}" is not written as a table [server.keys.${name}] that can be taken out; remove it by hand`)
 }
 
-/** That the change did what it should, and nothing else. @throws Error */
+/**
+ * Checks that the change had the intended effect, and no other.
+ * @throws Error
+ */
 function checkChange (before: string, after: string, name: string, settings: KeySettings | undefined): void {
   const expected = withoutKey(parse(before), name)
   const found = parse(after)
@@ -50,7 +53,7 @@ function checkChange (before: string, after: string, name: string, settings: Key
   if (!isThere || !isDeepStrictEqual(plain(withoutKey(found, name)), plain(expected))) throw new Error('the configuration file can\'t be changed without changing more than the key')
 }
 
-/** A configuration without a key, and without the tables that were there for it alone. */
+/** A configuration without a key, and without the tables that existed only for this key. */
 function withoutKey (config: Record<string, unknown>, name: string): Record<string, unknown> {
   const { server, ...rest } = config
   if (!isObject(server)) return config
@@ -60,7 +63,7 @@ function withoutKey (config: Record<string, unknown>, name: string): Record<stri
   return { ...rest, ...(Object.keys(section).length > 0 && { server: section }) }
 }
 
-/** Parsed tables have no prototype, those made here have one. */
+/** Removes prototypes: parsed tables have none, while tables made here have one. */
 function plain (config: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(config))
 }

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { pluginApi, readVersion, type Slot } from '../../../kernel/index.ts'
 
-/** Where the program is installed: a package with the entries that plugins import. */
+/** The folder of the installed program: a package with the entry points that plugins import. */
 export const packageFolder = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
- * The files of a new plugin, by name: it works as it stands, and so does its test. They are the examples of
- * docs/plugins.md, so what is explained and what is written are the same.
+ * The files of a new plugin, by name: the plugin works without changes, and so does its test. They are the examples of
+ * docs/plugins.md, so that the documentation and the written files are the same.
  */
 export function pluginFiles (slot: Slot, name: string): Record<string, string> {
   const page = readFileSync(new URL('../../../../docs/plugins.md', import.meta.url), 'utf8')
@@ -29,7 +29,7 @@ function manifest (slot: Slot, name: string): object {
     exports: './index.js',
     files: ['index.js'],
     scripts: { test: 'node --test' },
-    // Whoever uses the plugin has Skillet; npm should fetch none for it.
+    // Users of the plugin have Skillet already; npm should not install another one.
     peerDependencies: { skillet: `^${version}` },
     peerDependenciesMeta: { skillet: { optional: true } },
     devDependencies: { skillet: `file:${packageFolder.replace(/[/\\]$/, '')}` }

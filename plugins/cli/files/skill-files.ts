@@ -1,8 +1,8 @@
-/** What a new skill is written in. */
+/** The kind of a new skill. */
 export type Kind = 'script' | 'native'
 
 /**
- * The files of a new skill, by name: it works as it stands, and so does its test.
+ * The files of a new skill, by name: the skill works without changes, and so does its test.
  * @param program absolute path of the program, for the test
  */
 export function skillFiles (kind: Kind, name: string, program: string): Record<string, string> {
@@ -110,7 +110,7 @@ ${JSON.stringify(parameters)}
 `
 }
 
-/** Text without the indentation it has here. */
+/** Removes the indentation that the text has in this file. */
 function dedent (text: string): string {
   return text.replace(/^\n/, '').replace(/^ {6}/gm, '').replace(/\n *$/, '\n')
 }

@@ -2,15 +2,15 @@ import { Option, type Command } from 'commander'
 import { coerceText, type JsonObject, type Operation } from '../../../kernel/index.ts'
 
 interface Fold {
-  /** Flags that are called otherwise than their fields. */
+  /** Flags whose names differ from their fields. */
   names?: Readonly<Record<string, string>>
-  /** Fields that are given in another way. */
+  /** Fields that have no flag, since the command sets them in another way. */
   without?: readonly string[]
 }
 
 /**
- * Adds an option for each field of an operation's input; one of a list may be given several times.
- * @returns the input, from the command's options
+ * Adds an option for each field of an operation's input; the option of a list may be repeated.
+ * @returns a function that makes the input from the command's options
  */
 export function addInputOptions (command: Command, { input }: Operation, { names = {}, without = [] }: Fold = {}): () => JsonObject {
   const fields = Object.entries(input.properties).filter(([field]) => !without.includes(field)).map(([field, schema]) => {

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { coerceText, settings, type Setting } from '../../../kernel/index.ts'
 
-/** Settings with a flag that is shorter than the derived one; these are what `--help` shows. */
+/** Short flags of settings, in place of the derived flags; `--help` shows only these. */
 const short: Readonly<Record<string, string>> = {
   'data_dir': '--data-dir <dir>',
   'log_level': '--log-level <level>',
@@ -10,7 +10,7 @@ const short: Readonly<Record<string, string>> = {
   'skills.bundled': '--no-bundled-skills'
 }
 
-/** The same, for the server alone. */
+/** Further short flags, only for the server. */
 const shortForServe: Readonly<Record<string, string>> = {
   'server.host': '--host <address>',
   'server.port': '--port <number>',
@@ -18,7 +18,10 @@ const shortForServe: Readonly<Record<string, string>> = {
   'server.allow_insecure': '--allow-insecure'
 }
 
-/** Adds `--config` and a flag for every setting, and collects what was given. @returns reads it, by setting path */
+/**
+ * Adds `--config` and a flag for every setting, and collects their values.
+ * @returns a function that returns the values by setting path
+ */
 export function addSettingOptions (command: Command, { serve = false }: { serve?: boolean } = {}): () => { file?: string, flags: Record<string, unknown> } {
   const flags: Record<string, unknown> = {}
   let file: string | undefined
@@ -47,7 +50,9 @@ function placeholder ({ schema }: Setting): string {
   }
 }
 
-/** A flag's text as the setting's type; a list grows by each occurrence, a boolean without a value is true. */
+/**
+ * Converts a flag's text to the setting's type. Each use of a flag adds to a list; a boolean without a value is true.
+ */
 function valueOf ({ schema }: Setting, value: unknown, before: unknown): unknown {
   if (schema.type === 'array') return [...(Array.isArray(before) ? before : []), value]
   if (value === null || value === undefined) return true

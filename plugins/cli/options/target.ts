@@ -1,19 +1,22 @@
 import { didYouMean, health, SkilletError, type Call, type Gateway, type QuarantinedSkill, type Skill, type Tool } from '../../../kernel/index.ts'
 import { plain } from '../terminal/layout.ts'
 
-/** A tool's parameter as it is typed, required ones first in the order of the manifest. */
+/** The parameters of a tool as a user types them, required ones first, in the order of the manifest. */
 export function usage ({ parameters }: Tool): string {
   return parameters.filter(({ required }) => required).map(({ name }) => `${plain(name)}=…`).join(' ')
 }
 
-/** Takes `git:log` apart; `git` names no tool. */
+/** Splits `git:log` into skill and tool; `git` has no tool. */
 export function splitTarget (target: string): { skill_name: string, tool_name: string | undefined } {
   const colon = target.indexOf(':')
   if (colon === -1) return { skill_name: target, tool_name: undefined }
   return { skill_name: target.slice(0, colon), tool_name: target.slice(colon + 1) }
 }
 
-/** A tool of a skill. @throws SkilletError TOOL_NOT_FOUND, naming the nearest one, or what is wrong with it */
+/**
+ * Finds a tool of a skill.
+ * @throws SkilletError TOOL_NOT_FOUND, with the nearest name, or with the fault of a tool that could not be loaded
+ */
 export async function findTool (gateway: Gateway, { name, tools }: Skill, tool_name: string, call: Call): Promise<Tool> {
   const tool = tools.find(tool => tool.name === tool_name)
   if (tool !== undefined) return tool
@@ -22,13 +25,14 @@ export async function findTool (gateway: Gateway, { name, tools }: Skill, tool_n
   throw new SkilletError('TOOL_NOT_FOUND', `The skill "${name}" has no tool "${tool_name}"${why}`, { skill: name, tool: tool_name })
 }
 
-/** The tools that could not be loaded, of skills that serve. */
+/** The tools that could not be loaded, of skills that could. */
 export async function brokenTools (gateway: Gateway, call: Call): Promise<QuarantinedSkill[]> {
   return (await gateway.invoke(health, {}, call)).quarantined.filter(({ tool, serving }) => tool !== undefined && serving !== true)
 }
 
 /**
- * Where the name of `name=value` ends: of names that hold a `=` the longest that fits counts. -1 where there is none.
+ * The index of the `=` after the name in `name=value`. If names contain a `=`, the longest matching name counts. -1
+ * where no name matches.
  */
 export function equalsOf (pair: string, names: Iterable<string>): number {
   let longest = pair.indexOf('=')

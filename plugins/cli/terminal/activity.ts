@@ -2,26 +2,23 @@ import type { LogLevel } from '../../../kernel/index.ts'
 import { steady } from './layout.ts'
 import type { Terminal } from './terminal.ts'
 
-/** How long a run may take before it is shown that it lasts, in milliseconds. */
+/** How long a run may take before the spinner is shown, in milliseconds. */
 const patience_ms = 400
 const barWidth = 20
 
-/**
- * What a person sees of a run on standard error while it lasts: a spinner with its progress, and the lines that it
- * logs.
- */
+/** Shows a run on standard error while it lasts: a spinner with its progress, and the lines that it logs. */
 export class Activity {
   readonly #terminal: Terminal
   readonly #name: string
   readonly #began_ms = performance.now()
   #said = ''
-  /** Whether the cursor stands at the beginning of a line, as far as is known. */
+  /** Whether the cursor is at the beginning of a line, according to the text written so far. */
   #atStart = true
   #timer: NodeJS.Timeout | undefined
   #spinner: { text: string, stop (): unknown } | undefined
   #ended = false
 
-  /** @param name what runs, such as `git:log` */
+  /** @param name the tool that runs, such as `git:log` */
   constructor (terminal: Terminal, name: string) {
     this.#terminal = terminal
     this.#name = name
@@ -41,7 +38,7 @@ export class Activity {
     this.#terminal.err(`${style(level)}: ${this.#terminal.watched ? steady(text) : text}\n`)
   }
 
-  /** Tells that this text went to standard output. */
+  /** Must be called with text that was written to standard output. */
   wrote (text: string): void {
     if (text !== '') this.#atStart = text.endsWith('\n')
   }
@@ -52,12 +49,12 @@ export class Activity {
     this.#spinner?.stop()
   }
 
-  /** Starts the spinner when it is time, and not in the middle of a line; later it counts the seconds. */
+  /** Starts the spinner after the waiting time, if the cursor is not within a line; later it updates the seconds. */
   async #turn (): Promise<void> {
     if (this.#spinner !== undefined) return this.#show()
     if (!this.#atStart) return
     const { default: spinner } = await import('yocto-spinner')
-    // Ctrl-C is answered in one place, which cancels the execution.
+    // Ctrl-C is handled in one place, which cancels the execution.
     if (!this.#ended && this.#spinner === undefined) this.#spinner = spinner({ text: this.#text(), stream: process.stderr, handleSignals: false }).start()
   }
 

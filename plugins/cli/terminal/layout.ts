@@ -1,29 +1,29 @@
 import { stripVTControlCharacters } from 'node:util'
 import { displayWidth, longestWord, wrap } from './wrap.ts'
 
-/** A piece of a line: its text, and what colours it. */
+/** A piece of a line: its text, and a function that colours it. */
 export interface Cell { text: string, style?: (text: string) => string }
 
 /**
- * Text without what would steer a terminal: names, descriptions and messages come from others. Line ends and other
- * control characters become spaces.
+ * Removes control sequences of terminals from a text, since names, descriptions and messages come from other people.
+ * Line ends and other control characters become spaces.
  */
 export function plain (text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ')
 }
 
-/** How wide the terminal is; lines are not broken when undefined. */
+/** The width of the terminal in columns; if it is undefined, lines are not broken. */
 interface Page { columns?: number | undefined }
 
-/** How far a line that goes on stands to the right of where it began. */
+/** The indentation of the further lines of a broken line. */
 const hang = 2
-/** The least columns beside other cells in which sentences are worth reading. */
+/** The minimum of columns beside other cells in which sentences are readable. */
 const readable = 24
 
 /**
- * Lines whose cells stand below each other, two spaces apart. A cell wider than `widthMax` pushes the rest of its line.
- * In a terminal a cell is broken between its words, and goes on below itself; where too little room is left beside
- * the others it begins on the next line.
+ * Lines whose cells form columns, two spaces apart. A cell wider than `widthMax` pushes the rest of its line to the
+ * right. In a terminal, a cell is broken between words and continues below itself; where too little room is left beside
+ * the other cells, it begins on the next line.
  */
 export function align (rows: readonly (readonly (Cell | string)[])[], { columns, indent = '', widthMax = 48 }: Page & { indent?: string, widthMax?: number } = {}): string {
   const table = rows.map(row => row.map(toCell))
@@ -58,14 +58,14 @@ function toCell (cell: Cell | string): Cell {
   return typeof cell === 'string' ? { text: plain(cell) } : { ...cell, text: plain(cell.text) }
 }
 
-/** Lines of a page that are being filled. */
+/** The lines of a page while they are filled. */
 class Lines {
   readonly #columns: number
   readonly #done: string[] = []
   #line: string
-  /** The column in which the next character will stand. */
+  /** The column of the next character. */
   #at: number
-  /** How far the lines after the first are indented. A narrow terminal has little room for that. */
+  /** The indentation of the lines after the first. It is small in a narrow terminal. */
   readonly below: number
 
   constructor (columns = Infinity, indent = 0) {
@@ -77,7 +77,8 @@ class Lines {
   }
 
   /**
-   * Adds a cell, beside the others where it has `need` columns and room for its longest word; else on the next line.
+   * Adds a cell: beside the other cells if there are `need` columns and room for its longest word, otherwise on the
+   * next line.
    */
   addCell (cell: Cell, need: number): void {
     const left = this.#columns - this.#at
@@ -85,7 +86,7 @@ class Lines {
     this.add(cell, this.#at)
   }
 
-  /** Adds a text, which goes on at the column `from` of the next lines. */
+  /** Adds a text, which continues at the column `from` of the next lines. */
   add ({ text, style = same => same }: Cell, from: number): void {
     for (const [i, line] of wrap(text, this.#columns - this.#at, Math.max(1, this.#columns - from)).entries()) {
       if (i > 0) this.#turn(from)
@@ -111,12 +112,13 @@ class Lines {
   }
 }
 
-/** What steers a terminal, or turns the direction of what it shows, but for line ends and tabs. */
+/** Characters that control a terminal or change the direction of its text, except line ends and tabs. */
 const steering = /(?![\n\t])[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 /**
- * Text of several lines without what would steer a terminal: output, messages and log lines are what others wrote.
- * Sequences (colours, titles, links, the clipboard) are taken out whole, and so is whatever character of them is left.
+ * Removes control sequences of terminals from a text of several lines, since output, messages and log lines come from
+ * other programs. Sequences (colours, titles, links, the clipboard) are removed whole, and so are the remaining control
+ * characters.
  */
 export function steady (text: string): string {
   return stripVTControlCharacters(text).replaceAll(steering, '')
@@ -125,7 +127,7 @@ export function steady (text: string): string {
 /** The colours that commands use themselves. */
 const ownStyles = new RegExp(`(${String.fromCharCode(27)}\\[(?:0|1|2|22|3[0-79]|90)m)`)
 
-/** The same for what commands print, who put colours around what they were told. */
+/** The same for the output of commands, which put colours around text from other programs. */
 export function steadyButStyled (text: string): string {
   return text.split(ownStyles).map((piece, i) => i % 2 === 1 ? piece : steady(piece)).join('')
 }

@@ -3,22 +3,22 @@ import type { LogLevel, Logger } from '../../../kernel/index.ts'
 const severities = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[]
 const labels: Readonly<Record<LogLevel, string>> = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' }
 
-/** How a text logger writes. */
+/** The options of a text logger. */
 export interface TextLogOptions {
-  /** The least severe lines that are written. Default: warnings. */
+  /** The least severe level that is written. Default: warnings. */
   level?: LogLevel | 'silent'
   /** Colours the label of a line. */
   style?: (level: LogLevel, label: string) => string
-  /** What each line begins with, such as the time. */
+  /** The beginning of each line, such as the time. */
   prefix?: () => string
 }
 
-/** For a person who watches standard error: plain lines with what happened and, in brackets, the details. */
+/** A logger for a person who watches standard error: plain lines with the event and, in brackets, the details. */
 export function createTextLogger (write: (line: string) => void, { level: least = 'warn', style = (_, label) => label, prefix = () => '' }: TextLogOptions = {}): Logger {
   const from = least === 'silent' ? severities.length : severities.indexOf(least)
   const method = (level: LogLevel) => (fields: Record<string, unknown>, message: string): void => {
     if (severities.indexOf(level) < from) return
-    // What the message says already is not said again.
+    // Details that the message contains already are left out.
     const details = Object.entries(fields).filter(([, value]) => value !== undefined && !(typeof value === 'string' && message.includes(value)))
     write(`${prefix()}${style(level, labels[level])}: ${message}${details.length === 0 ? '' : ` (${details.map(([key, value]) => `${key}: ${textOf(value)}`).join(', ')})`}`)
   }

@@ -4,29 +4,32 @@ import { steadyButStyled } from './layout.ts'
 
 export type Colors = ReturnType<typeof createColors>
 
-/** Where a command reads and writes. */
+/** The input and output of a command. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>
   cwd: string
   /**
-   * For what goes to standard output and to standard error: they colour nothing where that is no terminal, or is not to
-   * be coloured.
+   * The colours for standard output and for standard error. They have no effect where the stream is not a terminal, or
+   * must not be coloured.
    */
   colors: { readonly out: Colors, readonly err: Colors }
-  /** How wide the terminal is that standard output is; undefined where it is none, or does not say. */
+  /**
+   * The width of the terminal of standard output in columns; undefined when it is not a terminal, or its width is
+   * unknown.
+   */
   columns: number | undefined
-  /** Whether standard output is a terminal: then what tools and skills wrote is to be shown by `steady`. */
+  /** Whether standard output is a terminal: then text from tools and skills must go through `steady`. */
   shown: boolean
-  /** Whether somebody watches standard error. */
+  /** Whether standard error is a terminal. */
   watched: boolean
-  /** Aborts when nobody reads standard output any more, as in `skillet list | head`. */
+  /** Aborts when the reader of standard output has closed it, as in `skillet list | head`. */
   unread: AbortSignal
   /**
-   * Writes to standard output. A terminal gets nothing that steers it but our own colours; all else gets the text as it
-   * is.
+   * Writes to standard output. For a terminal, all control sequences but the program's own colours are removed; any
+   * other output gets the text unchanged.
    */
   out (text: string): void
-  /** Writes to standard error, likewise. */
+  /** Writes to standard error, with the same rules. */
   err (text: string): void
   /**
    * Reads all of standard input, as text.
@@ -34,15 +37,15 @@ export interface Terminal {
    */
   input (bytesMax: number, signal: AbortSignal): Promise<string>
   /**
-   * Reads one line without showing it, where standard input is a terminal; else all of standard input.
+   * Reads one line without showing it, if standard input is a terminal; otherwise all of standard input.
    * @throws Error when it is longer than `bytesMax`, or on Ctrl-C
    */
   hidden (prompt: string, bytesMax: number, signal: AbortSignal): Promise<string>
 }
 
 /**
- * Whether a stream is coloured: a terminal is, unless NO_COLOR or a dumb terminal says otherwise; FORCE_COLOR colours
- * any.
+ * Whether a stream is coloured: a terminal is, unless NO_COLOR is set or the terminal is dumb; with FORCE_COLOR any
+ * stream is.
  */
 export function isColored (stream: { isTTY?: boolean }, env: Terminal['env']): boolean {
   const { NO_COLOR = '', FORCE_COLOR = '', TERM } = env
@@ -54,7 +57,7 @@ export function isColored (stream: { isTTY?: boolean }, env: Terminal['env']): b
 /** The terminal of this process. */
 export function processTerminal (): Terminal {
   const unread = new AbortController()
-  // A reader that went away is no error.
+  // It is not an error when the reader closes a stream.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
@@ -65,7 +68,7 @@ export function processTerminal (): Terminal {
     env: process.env,
     cwd: process.cwd(),
     colors: { out: createColors(isColored(process.stdout, process.env)), err: createColors(isColored(process.stderr, process.env)) },
-    // A terminal that does not say how wide it is has 0.
+    // A terminal that does not report its width has 0.
     columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
     shown: process.stdout.isTTY,
     watched: process.stderr.isTTY,
@@ -97,7 +100,7 @@ async function readInput (bytesMax: number, signal: AbortSignal): Promise<string
   return whole.toString('utf8')
 }
 
-/** Reads keys as they come, so that the terminal echoes none. */
+/** Reads single keys, so that the terminal does not show them. */
 async function readHidden (prompt: string, bytesMax: number, signal: AbortSignal): Promise<string> {
   const { stdin, stderr } = process
   stdin.setRawMode(true)

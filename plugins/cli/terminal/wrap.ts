@@ -8,21 +8,21 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
  */
 const words = / *(?:[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}][\p{M}\p{P}]*|[^ \p{scx=Han}\p{scx=Hira}\p{scx=Kana}]+|$)/gu
 
-/** How many columns of a terminal a text takes: wide characters take two, combining ones none. */
+/** The number of terminal columns of a text: wide characters take two columns, combining characters none. */
 export function displayWidth (text: string): number {
   return /^[ -~]*$/.test(text) ? text.length : stringWidth(text)
 }
 
-/** How many columns the longest word of a text takes. */
+/** The number of columns of the longest word of a text. */
 export function longestWord (text: string): number {
   return wordsOf(text).reduce((longest, word) => Math.max(longest, displayWidth(word.trimStart())), 0)
 }
 
 /**
- * Breaks a text between its words; a word only where it is wider than a whole line.
+ * Breaks a text between words; breaks a word only when it is wider than a whole line.
  * @param first columns that are left on the line where the text begins
  * @param rest columns of each further line, at least 1
- * @returns the lines; the first is empty where nothing fits beside what is already there
+ * @returns the lines; the first line is empty when no word fits on the line where the text begins
  */
 export function wrap (text: string, first: number, rest: number): string[] {
   if (first === Infinity || displayWidth(text) <= first) return [text]

@@ -4,14 +4,20 @@ import { headerOf, type HeaderBlock } from '../engine/server.ts'
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Address, number]
 
-/** Addresses in X-Forwarded-For that are looked at; a chain of more trusted proxies is none. */
+/**
+ * The number of addresses in X-Forwarded-For that are read. The address after that many trusted proxies is not looked
+ * for.
+ */
 const hopsMax = 32
 
-/** Tells by which address a request is counted. */
+/** Finds the address by which the requests of a caller are counted. */
 export class Addresses {
   readonly #trusted: readonly Range[]
 
-  /** @param trusted addresses and CIDR ranges of proxies. @throws Error naming one that is neither */
+  /**
+   * @param trusted addresses and CIDR ranges of proxies
+   * @throws Error naming an entry that is neither an address nor a range
+   */
   constructor (trusted: readonly string[]) {
     this.#trusted = trusted.map(text => {
       try {
@@ -25,9 +31,9 @@ export class Addresses {
   }
 
   /**
-   * IPv4 as it is, also when mapped into IPv6; IPv6 by its /64, which is what one subscriber has. Behind trusted
-   * proxies it is the last address that they did not add themselves: what stands before it is whatever the client
-   * wrote.
+   * The address of the caller. An IPv4 address stays as it is, also when it is mapped into IPv6. An IPv6 address is
+   * replaced by its /64, which is the range that one subscriber has. Behind trusted proxies, the address is the last
+   * one that the proxies did not add themselves: the client could write anything before it.
    */
   callerOf (peer_text: string, headers: HeaderBlock): string {
     if (this.#trusted.length === 0 && isDotted(peer_text)) return peer_text
@@ -36,7 +42,7 @@ export class Addresses {
     return group(this.#isTrusted(peer) ? this.#forwarded(headers) ?? peer : peer)
   }
 
-  /** Undefined when an entry that counts is none: the peer is then all that is known. */
+  /** Undefined when an entry that matters is not an address: then only the address of the peer is known. */
   #forwarded (headers: HeaderBlock): Address | undefined {
     if (headerOf(headers, 'x-forwarded-for') === undefined) return undefined
     let all = ''
@@ -59,7 +65,10 @@ function isDotted (text: string): boolean {
   return /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(text)
 }
 
-/** Four decimal parts, or IPv6: the shorter forms of IPv4 that the library knows are read differently by others. */
+/**
+ * Reads IPv4 in four decimal parts, or IPv6. The library also knows shorter forms of IPv4, but other programs read
+ * those differently.
+ */
 function parse (text: string): Address | undefined {
   if (!text.includes(':') && !isDotted(text)) return undefined
   return ipaddr.isValid(text) ? ipaddr.process(text) : undefined

@@ -1,17 +1,23 @@
 import { networkInterfaces } from 'node:os'
 
-/** Host headers seen and accepted, so that a browser's next request costs one look. Few: a server has few names. */
+/**
+ * The number of accepted Host headers that are cached, so that the next request of a browser needs one look-up. A
+ * server has few names.
+ */
 const acceptedMax = 64
-/** How often the addresses of a wildcard are read anew, in milliseconds: machines join networks while they run. */
+/**
+ * How often the addresses of a wildcard are read again, in milliseconds: a machine can join a network while the server
+ * runs.
+ */
 const addresses_ms = 1_000
 
-/** Whether an address is only reached from this machine. */
+/** Whether an address can only be reached from this machine. */
 export function isLoopback (host: string): boolean {
   const name = hostName(urlHost(host))
   return name === 'localhost' || name === '[::1]' || (name !== undefined && /^127\.\d+\.\d+\.\d+$/.test(name))
 }
 
-/** Listens on every address. */
+/** Whether a server with this address listens on every address. */
 export function isWildcard (host: string): boolean {
   const name = hostName(urlHost(host))
   return name === '0.0.0.0' || name === '[::]'
@@ -23,19 +29,22 @@ export function urlHost (host: string): string {
 }
 
 /**
- * Knows which Host headers name this server, with any port (tunnels). A page that has its own name resolve to this
- * machine (DNS rebinding) is told apart by them.
+ * Knows the Host headers that name this server, with any port (because of tunnels). This detects DNS rebinding, where a
+ * web page lets its own host name resolve to this machine.
  */
 export class OwnHosts {
   readonly #names: Set<string>
   readonly #wildcard: boolean
   readonly #accepted = new Set<string>()
-  /** The newest of them: compared first, which spares hashing what most requests say. */
+  /**
+   * The newest accepted header. It is compared first: most requests have the same header, and a comparison is cheaper
+   * than a hash.
+   */
   #last: string | undefined
   #addresses = new Set<string>()
   #read_ms = Number.NEGATIVE_INFINITY
 
-  /** @throws Error naming an entry of `allowed` that is no host name */
+  /** @throws Error naming an entry of `allowed` that is not a host name */
   constructor (host: string, allowed: readonly string[]) {
     this.#names = new Set(['localhost', '127.0.0.1', '[::1]'])
     this.#wildcard = isWildcard(host)
@@ -70,7 +79,7 @@ export class OwnHosts {
   }
 }
 
-/** The name in a Host header, canonical, without its port; undefined for what is none. */
+/** The name in a Host header, in canonical form and without its port; undefined when the header is not valid. */
 function hostName (header: string): string | undefined {
   if (!/^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i.test(header)) return undefined
   try {

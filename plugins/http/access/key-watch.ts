@@ -2,20 +2,20 @@ import fs, { type Stats } from 'node:fs'
 import { messageOf, readKeys, type Logger } from '../../../kernel/index.ts'
 import type { Keys } from './keys.ts'
 
-/** How often the file is looked at, in milliseconds: a key that was revoked works no longer than that. */
+/** How often the file is checked, in milliseconds. A revoked key stops working after at most this time. */
 const look_ms = 1_000
 /**
- * How long after a change it is read, in milliseconds: whoever writes a file in place empties it first, which would
- * take all keys away.
+ * How long after a change the file is read, in milliseconds: a program that writes a file in place empties it first,
+ * and an empty file would remove all keys.
  */
 const settle_ms = 100
 
 /**
- * Takes the named keys over from the configuration file whenever it changes; a broken file leaves those that are.
- * The file is looked at, rather than watched for events: it is replaced by renaming, and neither it nor its folder
- * need exist when the server starts.
- * @param watch looks at the file, for tests
- * @returns what stops it
+ * Takes the named keys from the configuration file whenever the file changes. When the file is broken, the present keys
+ * stay. The file is polled rather than watched for events: it is replaced by renaming, and neither the file nor its
+ * folder needs to exist when the server starts.
+ * @param watch polls the file; tests pass their own
+ * @returns a function that stops the polling
  */
 export function watchKeys (path: string, keys: Pick<Keys, 'replace' | 'size'>, log: Logger, watch: Pick<typeof fs, 'watchFile' | 'unwatchFile'> = fs): () => void {
   const load = (): void => {
@@ -27,7 +27,7 @@ export function watchKeys (path: string, keys: Pick<Keys, 'replace' | 'size'>, l
   }
   let settling: NodeJS.Timeout | undefined
   const changed = (now: Stats, before: Stats): void => {
-    // Told once also when the file was not there at the first look, and still is not.
+    // The callback also runs once when the file did not exist at the first check and still does not exist.
     if (now.nlink === 0 && before.nlink === 0) return
     clearTimeout(settling)
     settling = setTimeout(() => {
@@ -36,7 +36,7 @@ export function watchKeys (path: string, keys: Pick<Keys, 'replace' | 'size'>, l
     }, settle_ms).unref()
   }
   watch.watchFile(path, { interval: look_ms, persistent: false }, changed)
-  load() // it may have changed since the configuration was read
+  load() // the file may have changed since the configuration was read
   return () => {
     watch.unwatchFile(path, changed)
     clearTimeout(settling)

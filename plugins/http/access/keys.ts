@@ -2,16 +2,17 @@ import { timingSafeEqual } from 'node:crypto'
 import { accessOf, Canceller, defaultKeyName, hashKey, SCOPES, type Access, type KeySettings } from '../../../kernel/index.ts'
 import { headerOf, type HeaderBlock } from '../engine/server.ts'
 
-/** Who has a key. */
+/** The holder of a key. */
 export interface KeyHolder {
   readonly access: Access
-  /** Its own limits, where it has them. */
+  /** The key's own limits, where it has them. */
   readonly limits: Pick<KeySettings, 'rate_limit_per_minute' | 'rate_limit_per_hour'>
 }
 
 interface NamedKey {
   /**
-   * What it was made from: a key that did not change keeps its holder, and one whose rights did not change its access.
+   * The text from which the holder was made: a key that did not change keeps its holder, and a key whose rights did not
+   * change keeps its access.
    */
   readonly text: string
   readonly rights: string
@@ -20,7 +21,7 @@ interface NamedKey {
   readonly revoked: Canceller
 }
 
-/** Why a request has no holder: it sent no key, or one that is not valid. */
+/** Why a request has no key holder: it sent no key, or a key that is not valid. */
 export type NoKey = 'missing' | 'wrong'
 
 /** The keys of the server, which may change while it runs. */
@@ -28,15 +29,15 @@ export class Keys {
   readonly #default: { readonly digest: Buffer, readonly holder: KeyHolder } | undefined
   #named: ReadonlyMap<string, NamedKey> = new Map()
   /**
-   * By hash. The time of a lookup may tell something of a digest, which is of no use: a named key has 256 random bits,
-   * so that nobody finds it by its digest. The default key is whatever the user chose, and is compared in constant
-   * time.
+   * Holders by the hash of their key. The time of a look-up may reveal something about a digest. This does not help an
+   * attacker: a named key has 256 random bits, so that nobody finds it by its digest. The default key can be any text
+   * that the user chose, and is compared in constant time.
    */
   #byHash = new Map<string, KeyHolder>()
 
   /**
-   * @param defaultKey SERVICE_API_KEY: the key named `default`, which may do everything.
-   * @throws Error when no header can carry it
+   * @param defaultKey SERVICE_API_KEY: the key named `default`, which has all rights
+   * @throws Error when the key can't be sent in a header
    */
   constructor (defaultKey: string | undefined) {
     if (defaultKey === undefined || defaultKey === '') return
@@ -49,8 +50,8 @@ export class Keys {
   }
 
   /**
-   * From now on these are the named keys. What goes on with one that is none any more, or has other rights, is told to
-   * end.
+   * Replaces the named keys. Requests that still run with a removed key, or with a key whose rights changed, are
+   * aborted.
    */
   replace (keys: Readonly<Record<string, KeySettings>>): void {
     const before = this.#named
@@ -59,7 +60,10 @@ export class Keys {
     for (const [name, { revoked }] of before) if (this.#named.get(name)?.revoked !== revoked) revoked.abort()
   }
 
-  /** Who sent a request. Two different keys are none: nobody can say which was meant. */
+  /**
+   * The holder of the key of a request. Two different keys count as no key, since it is unclear which of them was
+   * meant.
+   */
   holderOf (headers: HeaderBlock): KeyHolder | NoKey {
     const authorization = headerOf(headers, 'authorization')
     const bearer = authorization === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization)?.[1]

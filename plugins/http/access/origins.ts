@@ -1,17 +1,20 @@
-/** The methods, headers and answers that pages of other origins may use. */
+/** The methods, request headers and reply headers that pages of other origins may use. */
 const requestHeaders = 'content-type, authorization, x-api-key, prefer, idempotency-key, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name'
 const exposedHeaders = 'Location, Retry-After, RateLimit, RateLimit-Policy, Allow, WWW-Authenticate, Mcp-Session-Id'
 const preflightAge_s = 600
-/** Headers of parameters that one preflight may name: a tool has no more parameters. */
+/** The number of parameter headers that one preflight may name: a tool has no more parameters. */
 const parameterHeadersMax = 64
 
-/** Decides which web pages may call. Without an Origin it is no page of another origin that calls. */
+/**
+ * Decides which web pages may call the server. A request without an Origin header does not come from a page of another
+ * origin.
+ */
 export class Origins {
   readonly #exact = new Set<string>()
   readonly #local: boolean
   readonly #any: boolean
 
-  /** @throws Error naming an entry that is no origin, or `*` without authentication */
+  /** @throws Error naming an entry that is not an origin, or `*` without authentication */
   constructor (entries: readonly string[], auth_required: boolean) {
     this.#local = entries.includes('local')
     this.#any = entries.includes('*')
@@ -26,23 +29,26 @@ export class Origins {
     }
   }
 
-  /** @param host the request's Host header, which was found to be this server's own */
+  /** @param host the Host header of the request, which was already checked to name this server */
   allows (origin: string, host: string): boolean {
     if (this.#any || this.#exact.has(origin)) return true
     const url = parse(origin)
     if (url === undefined) return false
-    // The server's own pages. The port counts: another server on this machine is another origin.
+    // The server's own pages. The port matters: another server on this machine is another origin.
     if (url.host === host.toLowerCase()) return true
     return this.#local && (url.hostname === 'localhost' || url.hostname === '127.0.0.1' || url.hostname === '[::1]')
   }
 }
 
-/** What lets a page of an allowed origin read a reply. */
+/** The headers that allow a page of an allowed origin to read a reply. */
 export function corsHeaders (origin: string): string[] {
   return ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', exposedHeaders]
 }
 
-/** @param asked the headers that the page means to send; those of tools' parameters have names of their own */
+/**
+ * @param asked the names of the headers that the page wants to send; parameters of tools have headers with names of
+ * their own
+ */
 export function preflightHeaders (methods: string, asked = ''): string[] {
   const ofParameters = asked.split(',').map(name => name.trim()).filter(name => /^mcp-param-[\w!#$%&'*+.^`|~-]{1,64}$/i.test(name))
   return [
@@ -52,7 +58,7 @@ export function preflightHeaders (methods: string, asked = ''): string[] {
   ]
 }
 
-/** An http(s) origin and nothing else: no path, no user. */
+/** Reads an http(s) origin. A text with a path or a user is not an origin. */
 function parse (origin: string): URL | undefined {
   let url
   try {

@@ -4,35 +4,38 @@ import { Counters, type Policy, type Verdict } from './counters.ts'
 import type { KeyHolder, Keys, NoKey } from './keys.ts'
 import type { Exchange, HeaderBlock } from '../engine/server.ts'
 
-/** What is found of a request before anything of it is looked up or read. */
+/** The facts about a request that are known before its route is looked up or its body is read. */
 export interface Admission {
   /** The rights of its key; undefined without a valid one. */
   readonly access: Access | undefined
-  /** Why it may not have what needs a key. */
+  /** The error for operations that need a key; undefined when the request may use them. */
   readonly unauthorized: SkilletError | undefined
-  /** Why it may have nothing now. */
+  /** The error for every operation, such as a full quota; undefined when the request is accepted. */
   readonly refusal: SkilletError | undefined
-  /** RateLimit-Policy and RateLimit, for its reply. */
+  /** The headers RateLimit-Policy and RateLimit for the reply. */
   readonly rate: HeaderBlock | undefined
 }
 
-/** Counts what a request holds beyond itself. */
+/** Counts the further calls that one request contains. */
 export interface Meter { readonly caller: string, charge (): SkilletError | undefined }
 
 /**
- * Probes, neither counted nor asked for a key; and whoever sends no key where none is needed and nothing is counted.
+ * For probes, which are not counted and need no key; and for requests without a key, where no key is required and no
+ * limit is set.
  */
 export const unchecked: Admission = { access: undefined, unauthorized: undefined, refusal: undefined, rate: undefined }
 
-/** Addresses remembered at once: some 30 MB. */
+/** The number of addresses that each table holds: some 30 MB. */
 const addressesMax = 65_536
-/** Keys remembered at once, those revoked not long ago included. */
+/** The number of keys that the table holds, including keys that were revoked a short time ago. */
 const keysMax = 20_000
 
-/** The limits of a caller; made once for each pair of numbers, and none where both are off. */
+/** The limits of a caller. Made once for each pair of numbers; it has no policies when both limits are off. */
 interface Quota { readonly policies: readonly Policy[], readonly header: string }
 
-/** Says who a request is from, and counts it: by its key where that is valid, else by its address. */
+/**
+ * Finds the caller of a request, and counts the request: by its key where the key is valid, otherwise by its address.
+ */
 export class RequestGuard {
   readonly #auth_required: boolean
   readonly #keys: Keys
@@ -40,8 +43,8 @@ export class RequestGuard {
   readonly #byAddress: Counters
   readonly #byKey: Counters
   /**
-   * Wrong keys by address. Apart, so that who guesses is stopped early, and whoever shares his address and has a key is
-   * not.
+   * Requests with wrong keys, by address. They have a table of their own: a client that guesses keys is stopped early,
+   * and another client with the same address and a valid key is not.
    */
   readonly #failures: Counters
   readonly #usual: Quota
@@ -49,7 +52,7 @@ export class RequestGuard {
   readonly #quotas = new WeakMap<KeyHolder, Quota>()
   readonly #limits: { rate_limit_per_minute: number, rate_limit_per_hour: number }
 
-  /** @throws Error naming a trusted proxy that is no address, or when keys are required and there are none */
+  /** @throws Error naming a trusted proxy that is not an address, or when keys are required and there are none */
   constructor (server: Config['server'], keys: Keys, now?: () => number) {
     const { auth_required, rate_limit_per_minute, rate_limit_per_hour, failed_auth_limit_per_minute, trusted_proxies } = server
     if (auth_required && keys.size === 0) {
@@ -73,7 +76,7 @@ export class RequestGuard {
     const holder = typeof found === 'string' ? undefined : found
     if (holder === undefined && !this.#auth_required && this.#usual.policies.length === 0) return unchecked
     const quota = holder === undefined ? this.#usual : this.#quotaOf(holder)
-    // Asked for where it is needed alone: it costs the engine as much as all else that is done here.
+    // The address is read only where it is needed: reading it costs the engine as much as the rest of this method.
     const counts = quota.policies.length > 0 || (this.#auth_required && found === 'wrong')
     const address = holder === undefined && counts ? this.#addresses.callerOf(exchange.remote_address, headers) : ''
     const verdict = quota.policies.length === 0
@@ -92,7 +95,7 @@ export class RequestGuard {
     }
   }
 
-  /** Who sends a request that was let in, and a way to count further calls that it holds. */
+  /** The caller of an accepted request, and a function that counts further calls in that request. */
   meter (exchange: Pick<Exchange, 'headers' | 'remote_address'>): Meter {
     const found = this.#keys.holderOf(exchange.headers)
     const holder = typeof found === 'string' ? undefined : found
@@ -125,7 +128,8 @@ function quotaOf (per_minute: number, per_hour: number): Quota {
 }
 
 /**
- * As draft-ietf-httpapi-ratelimit-headers has it: what is left of each policy, and the seconds until it begins anew.
+ * The format of draft-ietf-httpapi-ratelimit-headers: for each policy, the requests that are left and the seconds until
+ * its window begins anew.
  */
 function leftHeader ({ left }: Verdict): string {
   let text = ''
@@ -133,7 +137,7 @@ function leftHeader ({ left }: Verdict): string {
   return text
 }
 
-/** To be tried again when every window that is full has ended. */
+/** The client may try again when every full window has ended. */
 function refused ({ left }: Verdict, what: string): SkilletError {
   const full = left.filter(({ remaining }) => remaining === 0)
   const retry_after_s = Math.max(...full.map(({ reset_s }) => reset_s))

@@ -12,13 +12,16 @@ import { Router, type Match } from './router.ts'
 import { compileSerializer, type Serializer } from './serialize.ts'
 import { ClientGone, headerOf, type Close, type Exchange } from '../engine/server.ts'
 
-/** What answers at a path, by method. */
+/** The handler of a path and method. */
 export interface Target {
-  /** Whether it changes or runs something. */
+  /** Whether the handler changes or runs something. */
   readonly writes: boolean
-  /** Whom it answers: who has the key, everybody, or everybody even while the server stops. */
+  /** Its callers: those with a valid key, everybody, or everybody even while the server stops. */
   readonly access: 'key' | 'open' | 'probe'
-  /** Answers, now or later. What it throws, or rejects with, is answered for it. Begins to read the body before it returns, or not at all. */
+  /**
+   * Handles a request, now or later. An error that it throws or rejects with becomes the reply. It must begin to read
+   * the body before it returns, or not read it at all.
+   */
   run (context: RequestContext, values: readonly string[]): void | Promise<void>
 }
 
@@ -31,7 +34,7 @@ export interface AppOptions {
   log: Logger
 }
 
-/** From a request to its reply: rate limits, host, origin, route, method, key, media type, size, body, operation, in this order. */
+/** From request to reply: rate limits, host, origin, route, method, key, media type, size, body, operation. */
 export class App {
   readonly router = new Router<Target>()
   readonly replies: Replies
@@ -54,7 +57,7 @@ export class App {
   addEndpoint (endpoint: Endpoint): void {
     for (const { method, path } of endpoint.routes) {
       this.router.add(method, path, {
-        writes: true, // a GET may open a stream of what others' calls say: no page of a foreign origin has it
+        writes: true, // a GET may open a stream of other callers' data, which no page of a foreign origin may read
         access: 'key',
         run: context => {
           const { exchange, framing } = context
@@ -70,7 +73,7 @@ export class App {
     }
   }
 
-  /** Refuses new requests from now on; those let in are still answered. */
+  /** Refuses new requests from now on; requests that were already accepted are still answered. */
   quiesce (): void {
     this.#quiescing = true
   }
@@ -112,7 +115,7 @@ export class App {
     target.run(context, values)?.catch((error: unknown) => { this.#fail(context, error) })
   }
 
-  /** @returns the Host header */
+  /** @returns the value of the Host header */
   #checkHost ({ headers }: Exchange, { refusal }: Framing): string {
     if (refusal !== undefined) throw refusal
     const host = headerOf(headers, 'host') ?? ''
@@ -122,14 +125,14 @@ export class App {
     return host
   }
 
-  /** @returns what a page of an allowed origin needs; undefined where no page asks, or a foreign one reads */
+  /** @returns the headers for a page of an allowed origin; undefined where none are needed */
   #checkOrigin ({ exchange: { headers, method }, framing }: RequestContext, host: string, target: Target | undefined): string[] | undefined {
     const origin = headerOf(headers, 'origin')
     if (origin !== undefined && this.#dependencies.origins.allows(origin, host)) return corsHeaders(origin)
     const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && target?.writes !== true
     if (reads) return undefined
     if (origin !== undefined) throw new SkilletError('FORBIDDEN', `Pages of the origin "${origin.slice(0, 256)}" may not do this; server.cors_origins names those that may`)
-    // Browsers send an Origin with every write; this is for one that left it out.
+    // Browsers send an Origin header with every write; this check is for a browser that left it out.
     if (headerOf(headers, 'sec-fetch-site') === 'cross-site') throw new SkilletError('FORBIDDEN', 'Pages of other origins may not do this')
     return undefined
   }
@@ -146,7 +149,7 @@ export class App {
     this.router.add(method, path, {
       writes: operation.effect === 'write',
       access: 'key',
-      // What can be refused before the body is read is refused while the engine still holds the body.
+      // All checks that do not need the body come first, while the engine still holds the body.
       run: (context, values) => {
         const { exchange, framing } = context
         const sendsBody = method === 'POST' && (body_fields.length > 0 || framing.length !== 0)
@@ -159,14 +162,14 @@ export class App {
     })
   }
 
-  /** Not async: what has nothing to wait for is answered in the same turn, and all else costs one promise more than its handler. */
+  /** Not async, so that an operation without waiting is answered in the same turn; others cost one promise more. */
   #operate (operation: Operation, serialize: Serializer, context: RequestContext, input: JsonObject): void {
     const output = this.#dependencies.gateway.answer(operation, input, new HttpCall(context))
     if (output instanceof Promise) output.then((later: object) => this.#reply(context, serialize, later), (error: unknown) => this.#fail(context, error))
     else this.#reply(context, serialize, output)
   }
 
-  /** Never throws: nobody would catch it. */
+  /** Never throws: no caller would catch the error. */
   #reply (context: RequestContext, serialize: Serializer, output: object): void {
     try {
       this.replies.json(context, serialize(output), this.#afterReply(context.framing))
@@ -175,7 +178,7 @@ export class App {
     }
   }
 
-  /** Reads the body of a request, for what answers it then. What that throws is answered for it. */
+  /** Reads the body of a request and passes it to `answer`. An error that `answer` throws becomes the reply. */
   #read (context: RequestContext, answer: (bytes: Uint8Array) => void): void {
     const fail = (error: unknown): void => { this.#fail(context, error) }
     context.exchange.body(this.#bodies, bytes => {
@@ -218,7 +221,7 @@ export class App {
     this.replies.error(context, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
   }
 
-  /** Whether a connection can go on after a refusal before the body is read: not when the server stops, nor when too much, or nobody knows how much, is left to read. */
+  /** After a refusal before the body is read: closes if the server stops or the body is too long or of unknown size. */
   #afterRefusal (framing: Framing): Close {
     const { length, refusal } = framing
     if (refusal === undefined && (length === undefined || length > this.#bodies.limits.bytesMax)) return 'linger'
@@ -230,7 +233,7 @@ export class App {
   }
 }
 
-/** The signal is only made when an operation waits for something. */
+/** The signal is created only when an operation waits for something. */
 class HttpCall implements Call {
   readonly transport = 'http'
   readonly access: Call['access']

@@ -5,8 +5,8 @@ import type { Replies } from './replies.ts'
 import type { Close } from '../engine/server.ts'
 
 /**
- * Hands a request to an endpoint, in the terms of the web, and sends what it answers.
- * @param body copied before this first waits
+ * Passes a request to an endpoint as a web `Request`, and sends the web `Response` of the endpoint.
+ * @param body copied before this function first waits
  */
 export async function serveEndpoint (endpoint: Endpoint, context: RequestContext, body: Uint8Array | undefined, meter: Meter, replies: Replies, close: Close): Promise<void> {
   const signal = abortSignalOf(context.exchange.signal)
@@ -17,17 +17,18 @@ export async function serveEndpoint (endpoint: Endpoint, context: RequestContext
 }
 
 /**
- * Requests by the signal they follow, which lives as long as their exchange. A Request follows it weakly: one that is
- * collected, since its endpoint holds its own signal alone, would never abort that.
+ * Requests by the signal that they follow; the signal lives as long as its exchange. A Request follows its signal
+ * weakly: when an endpoint keeps only the signal of the Request, the Request could be garbage-collected, and its signal
+ * would never abort. This map prevents that.
  */
 const followers = new WeakMap<AbortSignal, Request>()
 
-/** @throws SkilletError INVALID_PARAMETERS for headers that the web does not know */
+/** @throws SkilletError INVALID_PARAMETERS for headers that a web `Request` does not accept */
 function requestOf ({ exchange: { method, path, query, headers } }: RequestContext, body: Uint8Array | undefined, signal: AbortSignal): Request {
   try {
     const given = new Headers()
     for (let i = 0; i < headers.length; i += 2) given.append(headers[i] ?? '', headers[i + 1] ?? '')
-    // The name is not the server's own: routes and sessions hang on paths alone.
+    // The host is not the server's own name: routes and sessions depend on paths only.
     const url = `http://localhost${path}${query === '' ? '' : `?${query}`}`
     const request = new Request(url, { method, headers: given, signal, ...(body !== undefined && { body: new Uint8Array(body) }) })
     followers.set(signal, request)

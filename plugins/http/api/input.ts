@@ -1,6 +1,6 @@
 import { coerceText, decodeJson, didYouMean, isObject, SkilletError, type JsonObject, type Operation } from '../../../kernel/index.ts'
 
-/** Where the fields of an operation's input stand in its request; derived from route and schema, never written down. */
+/** Where the fields of an operation's input are in its request. This is derived from the route and the schema. */
 export interface Placement {
   method: 'GET' | 'POST'
   path: string
@@ -30,8 +30,8 @@ export function placementOf ({ route, input }: Pick<Operation, 'route' | 'input'
 }
 
 /**
- * The input of an operation from path and query. Whether it fits the schema is the gateway's to check.
- * @throws SkilletError INVALID_PARAMETERS for bad percent-encoding, unknown and repeated names
+ * The input of an operation from path and query. The gateway checks it against the schema later.
+ * @throws SkilletError INVALID_PARAMETERS for bad percent-encoding, and for unknown or repeated names
  */
 export function readUrl ({ path_fields, query_fields }: Placement, values: readonly string[], query: string): JsonObject {
   const input: JsonObject = {}
@@ -54,7 +54,7 @@ function readQuery (fields: Placement['query_fields'], query: string, input: Jso
 
 /**
  * The input of an operation from its body and path.
- * @throws SkilletError INVALID_PARAMETERS for what is no JSON object
+ * @throws SkilletError INVALID_PARAMETERS for a body that is not a JSON object
  */
 export function readBody ({ path_fields }: Placement, bytes: Uint8Array, url: JsonObject): JsonObject {
   const body = decodeJson(bytes)

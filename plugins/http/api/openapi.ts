@@ -10,10 +10,10 @@ export interface OpenApiOptions {
   auth_required: boolean
 }
 
-/** Codes that any request can get, whatever it asks for. */
+/** Error codes that any request can get, whichever operation it calls. */
 const anyRequest: readonly ErrorCode[] = ['INVALID_PARAMETERS', 'UNAUTHORIZED', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'OVERLOADED', 'INTERNAL']
 
-/** The parts of the API, by what their paths begin with; what none has is of the last. */
+/** The parts of the API, by the beginning of their paths. A path that begins with none of these is in the last part. */
 const tags = [
   { name: 'Skills', description: 'What is installed: skills, their tools and files', paths: ['/api/skills'] },
   { name: 'Executions', description: 'Running tools, and the history of what was run', paths: ['/api/execut'] },
@@ -21,7 +21,7 @@ const tags = [
   { name: 'Server', description: 'The server itself', paths: ['/api/'] }
 ] as const
 
-/** The OpenAPI 3.1 description of the table of operations: nothing in it is said elsewhere. */
+/** The OpenAPI 3.1 description, derived from the table of operations. */
 export function openApi ({ operations, version, auth_required }: OpenApiOptions): JsonObject {
   const components = new Components()
   addErrors(components, version)
@@ -51,7 +51,7 @@ export function openApi ({ operations, version, auth_required }: OpenApiOptions)
         key: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The API key' }
       }
     },
-    // Where no key is required, one that is sent gives its rights and limits all the same.
+    // Where no key is required, a valid key still gives the request its rights and limits.
     security: [...(auth_required ? [] : [{}]), { bearer: [] }, { key: [] }]
   }
 }
@@ -99,7 +99,7 @@ function parametersOf ({ input, example }: Operation, { path_fields, query_field
 
 function requestBodyOf ({ name, input, example }: Operation, { body_fields }: Placement, components: Components): JsonObject {
   const properties = Object.fromEntries(body_fields.map(field => [field, components.lift(input.properties[field])]))
-  // A field with a default is filled in: the caller may leave it out, whatever the kernel's own type says.
+  // A field with a default value is filled in: the caller may leave it out, even where the kernel's type requires it.
   const required = requiredOf(input).filter(field => body_fields.includes(field) && !('default' in (properties[field] ?? {})))
   const schema = { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false }
   const given = Object.fromEntries(Object.entries(example.input).filter(([field]) => body_fields.includes(field)))
@@ -115,7 +115,7 @@ function responseSchema ({ output }: Operation, version: Version, components: Co
   }
 }
 
-/** By status: several codes of one kind share a response, with an example each. */
+/** The error responses by status: error codes with the same status share a response, which has an example of each. */
 function errorResponses ({ errors }: Operation, { method }: Placement, version: Version): JsonObject {
   const codes = new Set<ErrorCode>([...anyRequest, ...(method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] as const : []), ...errors])
   const byStatus = new Map<number, ErrorCode[]>()
@@ -135,7 +135,7 @@ function errorResponses ({ errors }: Operation, { method }: Placement, version: 
   }]))
 }
 
-/** Every part of an error has a name: generators make up worse ones. */
+/** Every part of an error gets a name: code generators would otherwise make up worse names. */
 function addErrors (components: Components, version: Version): void {
   const code = components.add('ErrorCode', { type: 'string', enum: Object.keys(ERRORS), description: 'What went wrong' })
   const error = components.add('ErrorBody', {
@@ -161,17 +161,21 @@ function versionSchemas (version: Version): JsonObject {
   return Object.fromEntries(Object.keys(versionFields(version)).map(name => [name, { type: 'string', description: description[name as keyof typeof description] }]))
 }
 
-/** Schemas that have a name: each stands once, and is referred to. */
+/** Schemas that have a name: each is in the document once, and other schemas refer to it. */
 class Components {
   readonly schemas: JsonObject = {}
 
-  /** Puts a schema in under a name. @returns the reference to it @throws Error when another has the name */
+  /**
+   * Adds a schema under a name.
+   * @returns the reference to it
+   * @throws Error when another schema has the name
+   */
   add (name: string, schema: JsonObject): JsonObject {
     if (!isDeepStrictEqual(this.schemas[name] ??= schema, schema)) throw new Error(`two schemas are called ${name}`)
     return { $ref: `#/components/schemas/${name}` }
   }
 
-  /** A copy in which every schema with a title is a reference to the component of that name. */
+  /** A copy in which every schema with a title is replaced by a reference to the component with that name. */
   lift (schema: unknown): JsonObject {
     const copy = this.#copy(schema)
     if (!isObject(copy)) throw new Error('a schema is an object')
@@ -183,7 +187,7 @@ class Components {
     if (!isObject(schema)) return schema
     const copy: JsonObject = {}
     const { title } = schema
-    const isNamed = typeof title === 'string' // no field that is called so
+    const isNamed = typeof title === 'string' // not a field with the name `title`
     for (const [key, value] of Object.entries(schema)) if (key !== 'title' || !isNamed) copy[key] = this.#copy(value)
     return isNamed ? this.add(title, copy) : copy
   }

@@ -5,19 +5,22 @@ import type { Close, HeaderBlock } from '../engine/server.ts'
 import { STATUS } from '../engine/status.ts'
 
 const common = ['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Policy', 'same-origin']
-/** Replies that pages of some origins may read and others not say so, whoever asks. */
+/**
+ * The Vary header is sent for every request, with or without an Origin header: pages of some origins may read these
+ * replies, and pages of other origins may not.
+ */
 const json: HeaderBlock = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
 const text: HeaderBlock = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...common]
 const bare: HeaderBlock = ['Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
 
-/** Nothing is loaded from elsewhere; swagger-ui styles its elements in place and draws with data images. */
+/** The page loads nothing from other servers. swagger-ui sets styles on its elements, and draws with data images. */
 const pagePolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 const page: HeaderBlock = ['Content-Security-Policy', pagePolicy, 'Referrer-Policy', 'no-referrer', ...common]
 
-/** When to try again after a refusal that passes, in seconds. */
+/** The seconds after which a client may repeat a request that was refused for a temporary reason. */
 const retryAfter_s = '1'
 
-/** Sends replies with the headers their kind needs, all but the rarest made beforehand. */
+/** Sends replies with the headers that their kind needs. All but the rarest header blocks are made beforehand. */
 export class Replies {
   readonly #version: Version
 
@@ -37,17 +40,17 @@ export class Replies {
     context.exchange.reply(status, [...bare, ...headers], '', close, ownOf(context))
   }
 
-  /** What an endpoint answered. */
+  /** Sends the whole response of an endpoint. */
   whole (context: RequestContext, response: Response, body: Uint8Array, close: Close): void {
     context.exchange.reply(response.status, headersOf(context, response), body, close)
   }
 
-  /** The same, as it comes: server-sent events, so that a comment may go first. */
+  /** Sends the response of an endpoint while it arrives: server-sent events, so that a comment may go first. */
   stream (context: RequestContext, response: Response, body: ReadableStream<Uint8Array>, close: Close): void {
     context.exchange.stream(response.status, headersOf(context, response), ':\n\n', body, close)
   }
 
-  /** A page or one of its assets; the browser keeps it, and asks whether it still holds. */
+  /** Sends a page or one of its assets. The browser caches it, and asks with its ETag whether it has changed. */
   page (context: RequestContext, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
     const { exchange } = context
     const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
@@ -64,14 +67,14 @@ export class Replies {
     context.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close, ownOf(context))
   }
 
-  /** What an engine answers to what it could not read as HTTP. */
+  /** The reply of an engine to bytes that it could not read as HTTP. */
   malformed (): { status: number, headers: HeaderBlock, body: string } {
     const error = new SkilletError('INVALID_PARAMETERS', 'The request is not well-formed HTTP/1.1, took too long to arrive, or has headers that are too large')
     return { status: STATUS[error.kind], headers: json, body: serializeError(error.envelope(), this.#version) }
   }
 }
 
-/** Headers that are the engine's to write. */
+/** Headers that only the engine writes. */
 const framing = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
 
 function headersOf (context: RequestContext, { headers }: Response): string[] {
@@ -81,7 +84,7 @@ function headersOf (context: RequestContext, { headers }: Response): string[] {
   return block
 }
 
-/** The headers of this reply alone. */
+/** The headers that only this reply has. */
 function ownOf ({ cors, admission: { rate } }: RequestContext): HeaderBlock | undefined {
   return cors === undefined ? rate : rate === undefined ? cors : [...rate, ...cors]
 }

@@ -2,12 +2,12 @@ import type { Admission } from '../access/request-guard.ts'
 import type { Framing } from '../engine/framing.ts'
 import type { Exchange } from '../engine/server.ts'
 
-/** A request that was let in, and what its reply needs. */
+/** An accepted request, and the data that its reply needs. */
 export interface RequestContext {
   readonly exchange: Exchange
   readonly framing: Framing
-  /** For pages of an allowed origin. */
+  /** The CORS headers, for pages of an allowed origin. */
   readonly cors: readonly string[] | undefined
-  /** Its key's rights, and what its reply says of its limits. */
+  /** The rights of its key, and the rate-limit headers for its reply. */
   readonly admission: Admission
 }

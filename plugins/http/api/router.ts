@@ -1,8 +1,8 @@
-/** What stands at a path: a target for each method. */
+/** The targets of a path, by method. */
 export interface Route<T> {
   readonly path: string
   readonly targets: Map<string, T>
-  /** For `Allow`: HEAD comes with GET, OPTIONS with everything. */
+  /** The value of the `Allow` header: every GET implies HEAD, and every path has OPTIONS. */
   allow: string
 }
 
@@ -14,9 +14,15 @@ export interface Match<T> {
 
 const none: readonly string[] = []
 
-/** Paths to targets. Segments are compared as sent; `{name}` stands for one segment that is not empty. */
+/**
+ * Finds targets by path. Segments are compared as they were sent, not decoded; `{name}` matches one segment that is not
+ * empty.
+ */
 export class Router<T> {
-  /** By the length of their path: few are as long, and comparing with those costs less than hashing a path. */
+  /**
+   * By the length of their path: few paths have the same length, and comparing with those is cheaper than hashing a
+   * path.
+   */
   readonly #fixed = new Map<number, Match<T>[]>()
   readonly #open: { segments: readonly string[], route: Route<T> }[] = []
 

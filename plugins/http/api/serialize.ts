@@ -2,7 +2,7 @@ import fastJsonStringify, { type Schema } from 'fast-json-stringify'
 import type { TObject } from 'typebox'
 import { isObject, type ErrorEnvelope, type JsonObject, type Version } from '../../../kernel/index.ts'
 
-/** What the root of every JSON response under /api carries beside its own fields; both are the service's version. */
+/** The fields that every JSON response under /api has beside its own fields; both are the version of the service. */
 export function versionFields ({ version }: Version): { api_version: string, service_version: string } {
   return { api_version: version, service_version: version }
 }
@@ -11,8 +11,8 @@ export function versionFields ({ version }: Version): { api_version: string, ser
 export type Serializer = (output: object) => string | Uint8Array
 
 /**
- * Compiles the serializer of an output schema; it adds the version fields. What is frozen will not change, and is
- * serialized once, however often it is the answer, and kept as bytes, which an engine sends as they are.
+ * Compiles the serializer of an output schema; it adds the version fields. A frozen output can't change, so it is
+ * serialized only once, and kept as bytes, which an engine sends without conversion.
  */
 export function compileSerializer (output: TObject, version: Version): Serializer {
   const plain = plainSchema(output)
@@ -37,9 +37,10 @@ export function serializeError (envelope: ErrorEnvelope, version: Version): stri
 }
 
 /**
- * A schema with only what a serializer needs. Left out are formats, bounds and enums: values that come out were checked
- * when they came in, and a serializer that meets them slows down or alters what it does not know. Open objects become
- * "anything", so that all their fields survive, and `X | null` a nullable X, which needs no validation to tell apart.
+ * A schema with only the parts that a serializer needs. Formats, bounds and enums are left out: the values were checked
+ * when they came in, and a serializer becomes slower or changes a value where it does not know a format. Open objects
+ * become "anything", so that all their fields are kept. `X | null` becomes a nullable X, so that no validation is
+ * needed to select the variant.
  */
 function plainSchema (schema: unknown): JsonObject {
   if (!isObject(schema)) return {}

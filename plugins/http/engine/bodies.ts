@@ -1,15 +1,15 @@
 import { List, SkilletError, type Listed } from '../../../kernel/index.ts'
 
 export interface BodyLimits {
-  /** Of one body. */
+  /** The size limit of one body. */
   bytesMax: number
-  /** Of all bodies that are held at once. */
+  /** The limit for all bodies that are held at the same time. */
   bytesHeldMax: number
-  /** How long a body may take to arrive, however it trickles, in milliseconds. */
+  /** How long a body may take to arrive, even if it arrives slowly but steadily, in milliseconds. */
   timeout_ms: number
 }
 
-/** A body that is not read to its end. What the client still sends of it is dropped, and the connection ends. */
+/** A body that is not read to its end. The rest that the client sends is dropped, and the connection ends. */
 export class BodyCut extends SkilletError {}
 
 export function tooLarge (bytesMax: number): BodyCut {
@@ -17,8 +17,8 @@ export function tooLarge (bytesMax: number): BodyCut {
 }
 
 /**
- * The bodies of all requests: how much of them is held, and which take too long. A body counts until its request is
- * answered, since what was read out of it is held until then.
+ * The bodies of all requests: limits the bytes that they hold, and the time that they take. A body counts until its
+ * request is answered, since the data that was read from it is held until then.
  */
 export class Bodies {
   readonly limits: BodyLimits
@@ -35,11 +35,14 @@ export class Bodies {
     return this.#held
   }
 
-  /** Begins a body. @param cut called at most once, when it goes past a limit; nothing of it is held any more */
+  /**
+   * Begins a body.
+   * @param cut called at most once, when the body exceeds a limit; no bytes of the body are held any more
+   */
   open (cut: (error: BodyCut) => void): Body {
     const body = new Body(this, cut)
     this.#arriving.push(body)
-    // One timer for all, since most bodies are there at once; it rests while there are none.
+    // One timer for all bodies, since most bodies arrive at once; it stops while there are no bodies.
     this.#sweep ??= setInterval(() => { this.#cutLate() }, Math.min(1_000, this.limits.timeout_ms / 4)).unref()
     return body
   }
@@ -55,7 +58,7 @@ export class Bodies {
     this.#held -= bytes
   }
 
-  /** Waits no longer for a body. */
+  /** Ends the time limit of a body that has arrived. */
   arrived (body: Body): void {
     this.#arriving.delete(body)
   }
@@ -69,13 +72,16 @@ export class Bodies {
     const { timeout_ms } = this.limits
     const now_ms = performance.now()
     for (const body of this.#arriving) {
-      if (now_ms - body.began_ms < timeout_ms) return // in the order they began
+      if (now_ms - body.began_ms < timeout_ms) return // the bodies are in the order in which they began
       body.cut(new BodyCut('INVALID_PARAMETERS', `body took longer than ${timeout_ms} ms to arrive, as server.body_timeout_ms says`, { body_timeout_ms: timeout_ms }))
     }
   }
 }
 
-/** Collects a body of bounded size. Grows by doubling, so that a body sent byte by byte costs what it weighs. */
+/**
+ * Collects a body of bounded size. Its buffer grows by doubling, so that a body that arrives byte by byte costs little
+ * more than its size.
+ */
 export class Body implements Listed<Body> {
   list: object | undefined
   previous: Body | undefined
@@ -93,12 +99,12 @@ export class Body implements Listed<Body> {
     this.#onCut = onCut
   }
 
-  /** Copies the chunk: engines take its memory back. Once the body was cut, it is dropped. */
+  /** Copies the chunk, since the engine reuses its memory. When the body was cut, the chunk is dropped. */
   add (chunk: Uint8Array): void {
     this.#collect(chunk)
   }
 
-  /** @returns what is there so far, and room behind it; undefined when it was cut */
+  /** @returns the bytes so far, with room behind them for the chunk; undefined when the body was cut */
   #collect (chunk: Uint8Array): Buffer | undefined {
     const size = this.#size + chunk.byteLength
     if (!this.#fits(size)) return undefined
@@ -115,7 +121,7 @@ export class Body implements Listed<Body> {
   }
 
   /**
-   * It is whole with this chunk. What came as one chunk is not copied.
+   * Completes the body with this chunk. A body of one chunk is not copied.
    * @returns the body; undefined when it was cut
    */
   end (chunk: Uint8Array): Uint8Array | undefined {
@@ -126,14 +132,14 @@ export class Body implements Listed<Body> {
     return bytes
   }
 
-  /** Cuts the body where it would be larger than one may be. */
+  /** Cuts the body if it would exceed the size limit of one body. */
   #fits (size: number): boolean {
     const { bytesMax } = this.#bodies.limits
     if (size > bytesMax) this.cut(tooLarge(bytesMax))
     return !this.#over
   }
 
-  /** Counts so many bytes for the body, or cuts it where all bodies together would have too many. */
+  /** Counts these bytes for the body, or cuts the body if all bodies together would exceed their limit. */
   #hold (capacity: number): boolean {
     const room = this.#bodies.take(capacity - this.#taken)
     if (room) this.#taken = capacity
@@ -141,14 +147,14 @@ export class Body implements Listed<Body> {
     return room
   }
 
-  /** Drops it, and says why. */
+  /** Drops the body, and reports the error. */
   cut (error: BodyCut): void {
     if (this.#over) return
     this.release()
     this.#onCut(error)
   }
 
-  /** Its request is answered, or nobody waits for it any more. */
+  /** Releases the bytes: the request was answered, or no code waits for the body any more. */
   release (): void {
     if (this.#over) return
     this.#over = true

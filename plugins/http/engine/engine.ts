@@ -5,8 +5,8 @@ import { loadUws } from './uws.ts'
 
 /**
  * @param choice `auto`: uWebSockets.js where it loads, otherwise node:http with a warning
- * @param load what loads uWebSockets.js; a test gives one that fails
- * @throws Error when `uws` was asked for and does not load
+ * @param load loads uWebSockets.js; a test passes a function that fails
+ * @throws Error when `uws` was chosen and does not load
  */
 export async function chooseEngine (choice: 'auto' | 'uws' | 'node', log: Logger, load = loadUws): Promise<Engine> {
   if (choice === 'node') return nodeEngine

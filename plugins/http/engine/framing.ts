@@ -1,28 +1,26 @@
 import { SkilletError } from '../../../kernel/index.ts'
 import type { Exchange } from './server.ts'
 
-/** How a request says its body is sent, and whether that can be trusted. */
+/** How the body of a request is sent, and whether this information can be trusted. */
 export interface Framing {
   /** Bytes of the body; 0 when there is none, undefined when it comes in chunks. */
   length: number | undefined
-  /** Why it is refused whatever it asks for; undefined when all is well. */
+  /** Why the request is refused, whichever operation it calls; undefined when the framing is valid. */
   refusal: SkilletError | undefined
-  /** Nothing that follows it on its connection is taken for a request. */
+  /** Whether no bytes that follow the request on its connection are read as another request. */
   last: boolean
-  /** It asks for a WebSocket. */
+  /** Whether the request asks for a WebSocket. */
   upgrade: boolean
 }
 
-/** Of a request that was not looked at yet. */
+/** The framing of a request whose headers were not checked yet. */
 export const unframed: Framing = { length: 0, refusal: undefined, last: true, upgrade: false }
 
-/**
- * Headers that mean something only once. Two of them read differently by two programs are how requests are smuggled.
- */
+/** Headers that may appear only once. Requests can be smuggled when two programs read repeated headers differently. */
 const singleNames = ['host', 'origin', 'x-api-key', 'content-type', 'authorization', 'content-length', 'transfer-encoding'] as const
 /**
- * The same at the place of their length, of which each has another: a name is compared with one of them, where a set
- * would hash it.
+ * The same names, each at the index of its length, since all lengths differ: a name is compared with only one of them,
+ * while a set would hash the name.
  */
 const single = Array.from<string | undefined>({ length: Math.max(...singleNames.map(name => name.length)) + 1 })
 for (const name of singleNames) {
@@ -31,15 +29,16 @@ for (const name of singleNames) {
 }
 
 /**
- * Looks at the head once: a parser may have let two headers of a kind pass, or a coding it does not know. A body in
- * chunks ends its connection, since parsers differ in what they let pass for a chunk, and so in where the next request
- * begins. CONNECT and TRACE do too: who sends them takes what follows for something else.
+ * Checks the head once: a parser may have accepted two headers of the same name, or an unknown transfer coding. A body
+ * in chunks ends its connection, since parsers differ in the chunks that they accept, and so in the place where the
+ * next request begins. CONNECT and TRACE end it too: a client that sends them gives the following bytes another
+ * meaning.
  */
 export function checkFraming ({ headers, method, path }: Pick<Exchange, 'headers' | 'method' | 'path'>): Framing {
   let length: number | undefined = 0
   let coding: string | undefined
   let upgrade = false
-  /** A bit for each of `single`, at its place there. */
+  /** A bit for each name of `single`, by its index. */
   let seen = 0
   if (!path.startsWith('/')) return refuse('the target must be a path')
   for (let i = 0; i < headers.length; i += 2) {
@@ -68,7 +67,7 @@ function bitOf (name: typeof singleNames[number]): number {
   return 1 << name.length
 }
 
-/** Up to 15 digits and nothing else. */
+/** Reads a number of up to 15 digits; any other text is refused. */
 function bytesOf (text: string): number | undefined {
   if (text === '' || text.length > 15) return undefined
   let bytes = 0

@@ -8,24 +8,27 @@ import {
 } from './server.ts'
 import { statusLine } from './status.ts'
 
-/** The engine where uWebSockets.js has no binary. Its time limits are those of uWebSockets.js, or near them. */
+/**
+ * The engine for platforms where uWebSockets.js has no binary. Its time limits are equal or close to those of
+ * uWebSockets.js.
+ */
 export const nodeEngine: Engine = { name: 'node:http', listen }
 
 /** The time for the head of a request, for an idle connection, and between Node's checks of both, in milliseconds. */
 const times = { headersTimeout: 10_000, keepAliveTimeout: 10_000, connectionsCheckingInterval: 2_000 }
 /**
- * How long a client may take nothing of its replies before it is closed, in milliseconds. Not `keepAliveTimeout`: a
- * socket is asked which of both it has.
+ * How long a client may read nothing of its replies before its connection is closed, in milliseconds. It differs from
+ * `keepAliveTimeout`, because the timeout of a socket shows which of the two is set.
  */
 const untaken_ms = 11_000
 
 /** The state of a connection. */
 interface Connection {
-  /** Requests that were not answered yet. */
+  /** The number of requests that were not answered yet. */
   owed: number
-  /** Its last reply is sent: nothing may follow. */
+  /** The last reply was sent: no reply may follow. */
   ended: boolean
-  /** Bytes that are no HTTP came after its requests. */
+  /** Bytes that are not HTTP came after its requests. */
   broken: boolean
 }
 
@@ -41,13 +44,13 @@ async function listen (options: ListenOptions): Promise<Server> {
   const { host, port, log } = options
   const pending = new Pending()
   const requestTimeout = Math.max(options.request_timeout_ms, times.headersTimeout)
-  // A missing Host is for the handler to refuse, in its own words.
+  // The handler refuses a request without a Host header, with its own error.
   const settings = { ...times, requestTimeout, requireHostHeader: false, insecureHTTPParser: false }
   const server = createServer(settings, (request, response) => { take(request, response, options, pending) })
   server.on('clientError', (_error, socket) => {
     const connection = connectionOf(socket)
     connection.broken = true
-    // Replies that are owed go first: else the client would take this reply for them.
+    // Pending replies are sent first: otherwise the client would take this reply for one of them.
     if (connection.owed === 0 || connection.ended) refuseMalformed(socket, options.malformed)
   })
   await new Promise<void>((resolve, reject) => {
@@ -69,7 +72,7 @@ async function listen (options: ListenOptions): Promise<Server> {
   }
 }
 
-/** Hands a request to the handler. */
+/** Passes a request to the handler. */
 function take (request: IncomingMessage, response: ServerResponse, options: ListenOptions, pending: Pending): void {
   const connection = connectionOf(request.socket)
   connection.owed++
@@ -119,7 +122,7 @@ class NodeExchange implements Exchange {
     this.#response = response
     this.#connection = connection
     pending.begin()
-    request.on('error', () => {}) // the response's close says it
+    request.on('error', () => {}) // the response's `close` event reports it
     response.on('error', () => {})
     response.on('close', () => {
       this.#gone = true
@@ -181,8 +184,8 @@ class NodeExchange implements Exchange {
   }
 
   /**
-   * The connection of a client that takes nothing of what waits for it is closed; while nothing waits, a tool may run
-   * as long as it may.
+   * Closes the connection of a client that reads nothing of its pending reply. While no bytes are pending there is no
+   * timeout, since a tool may run longer.
    */
   #closeUntaken (): void {
     const { socket } = this.#request
@@ -201,7 +204,7 @@ class NodeExchange implements Exchange {
       reader.cancel().catch(() => {})
       drained?.()
     }
-    reader.closed.catch(() => { response.destroy() }) // it failed, maybe while the client takes nothing
+    reader.closed.catch(() => { response.destroy() }) // the stream failed, maybe while the client reads nothing
     response.writeHead(status, close === 'keep' ? [...headers] : [...headers, 'Connection', 'close'])
     response.write(preface)
     response.on('drain', () => { drained?.() })
@@ -216,7 +219,7 @@ class NodeExchange implements Exchange {
     void run()
   }
 
-  /** Replies at once and goes on dropping what the client sends, for a while. */
+  /** Replies at once, and for a while drops the bytes that the client still sends. */
   #refuse (status: number, headers: HeaderBlock, body: string | Uint8Array): void {
     const request = this.#request
     let bytes = 0

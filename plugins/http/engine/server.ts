@@ -2,49 +2,56 @@ import { Canceller, type CancelSignal, type Logger } from '../../../kernel/index
 import type { Bodies, BodyCut } from './bodies.ts'
 
 /**
- * What the plugin asks of an HTTP engine; uws.ts and node.ts provide it. An engine parses, frames and sends; it
- * decides nothing about a request.
+ * The interface between the plugin and an HTTP engine; uws.ts and node.ts implement it. An engine parses, frames and
+ * sends; it makes no decisions about requests.
  */
 
-/** Flat: name, value, name, value. Made once and shared; an engine adds Content-Length, Date and Connection itself. */
+/**
+ * A flat list: name, value, name, value. Made once and shared; an engine adds Content-Length, Date and Connection
+ * itself.
+ */
 export type HeaderBlock = readonly string[]
 
 /** One request, and the one reply to it. */
 export interface Exchange {
-  /** As sent: methods are case-sensitive. */
+  /** The method as sent: methods are case-sensitive. */
   readonly method: string
-  /** As sent: not decoded, without the query. */
+  /** The path as sent: not decoded, without the query. */
   readonly path: string
-  /** As sent: not decoded, without the `?`; empty when there is none. */
+  /** The query as sent: not decoded, without the `?`; empty when there is none. */
   readonly query: string
   /** Lower-case names and values, flat, in the order sent, repeated ones included. */
   readonly headers: HeaderBlock
   readonly remote_address: string
-  /** Aborts when the client goes away before the reply. Made when first asked for. */
+  /** Aborts when the client disconnects before the reply. Created when it is first read. */
   readonly signal: CancelSignal
   /**
-   * Reads the body. It must be asked for before the handler returns: later its beginning may be lost.
-   * @param whole takes it; the bytes are the engine's again once it has. Must not throw
-   * @param failed called instead, at most once: with a BodyCut as soon as it goes past a limit, with ClientGone when
-   * the client left
+   * Reads the body. A handler must call it before it returns: later, the beginning of the body may be lost.
+   * @param whole receives the body; the engine reuses the bytes after this callback returns. Must not throw
+   * @param failed called instead of `whole`, at most once: with a BodyCut as soon as the body exceeds a limit, with
+   * ClientGone when the client disconnected
    */
   body (bodies: Bodies, whole: (bytes: Uint8Array) => void, failed: (error: BodyCut | ClientGone) => void): void
   /**
-   * Sends the reply: no body to HEAD, and nothing at all when the client is gone. Only the first call counts.
-   * @param close what becomes of the connection; default `keep`
-   * @param own headers of this reply alone: engines keep what they make of `headers`
+   * Sends the reply: without the body for HEAD, and not at all when the client has disconnected. Only the first call
+   * counts.
+   * @param close whether and how the connection ends; default `keep`
+   * @param own headers of this reply only: engines cache the bytes that they make from `headers`
    */
   reply (status: number, headers: HeaderBlock, body: string | Uint8Array, close?: Close, own?: HeaderBlock): void
   /**
-   * Sends a reply of unknown length as it comes, no faster than the client takes it. The stream is cancelled when the
-   * client goes away, or when a reply was sent already; when the stream fails, the connection ends before the reply
-   * does.
-   * @param preface sent at once, with the head: an engine keeps a head back until something follows it
+   * Sends a reply of unknown length while it arrives, no faster than the client reads it. The stream is cancelled when
+   * the client disconnects, or when a reply was sent already. When the stream fails, the connection ends before the
+   * reply is complete.
+   * @param preface sent at once, with the head: an engine keeps a head back until bytes follow it
    */
   stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close?: Close): void
 }
 
-/** What an exchange's signal is, when it is first asked for. @param gone whether nobody waits for the reply any more */
+/**
+ * Makes the signal of an exchange, when it is first read.
+ * @param gone whether the client has left, so that the signal aborts at once
+ */
 export function cancellerOf (gone: boolean): Canceller {
   const canceller = new Canceller()
   if (gone) canceller.abort()
@@ -52,30 +59,34 @@ export function cancellerOf (gone: boolean): Canceller {
 }
 
 /**
- * What becomes of a connection after a reply. `linger`: it ends, but what the client still sends is read for a while
- * and dropped, since closing on unread data can destroy the reply on its way. `now`: it ends, and nothing that came
- * after the request is taken for another, since nobody knows where that would begin.
+ * What happens to a connection after a reply. `linger`: the connection ends, but for a while the bytes that the client
+ * still sends are read and dropped, since closing a connection with unread data can destroy a reply that is still being
+ * sent. `now`: the connection ends, and the bytes after the request are not read as another request, since it is
+ * unknown where that would begin.
  */
 export type Close = 'keep' | 'linger' | 'now'
 
 export interface ListenOptions {
   host: string
-  /** 0 picks a free one. */
+  /** Port 0 selects a free port. */
   port: number
   /** Called for each request; must not throw. */
   handler: (exchange: Exchange) => void
-  /** How long a whole request may take to arrive, in milliseconds; the engine's own limit, behind that of `Bodies`. */
+  /**
+   * How long a whole request may take to arrive, in milliseconds. This is the engine's own limit, longer than that of
+   * `Bodies`.
+   */
   request_timeout_ms: number
-  /** The answer to what is not HTTP, where the engine lets us give one. */
+  /** The reply to bytes that are not HTTP, for engines that allow such a reply. */
   malformed: { status: number, headers: HeaderBlock, body: string }
   log: Logger
 }
 
 export interface Server {
   readonly port: number
-  /** Accepts no more connections; open ones go on. */
+  /** Accepts no more connections; open connections go on. */
   refuse (): void
-  /** Resolves when no reply is owed or on its way. */
+  /** Resolves when all replies have been sent. */
   idle (): Promise<void>
   /** Ends every connection. */
   close (): void
@@ -85,13 +96,13 @@ export type EngineName = 'uWebSockets.js' | 'node:http'
 
 export interface Engine {
   readonly name: EngineName
-  /** The package of the registry that it was loaded from. */
+  /** The package of the registry from which the engine was loaded. */
   readonly package?: string
   /** @throws Error naming host and port */
   listen (options: ListenOptions): Promise<Server>
 }
 
-/** The client left before its request was whole. Nobody is there to be told. */
+/** The client disconnected before its request was complete, so that no reply can be sent. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
@@ -100,7 +111,7 @@ export class ClientGone extends Error {
 export const linger_ms = 2_000
 export const lingerBytesMax = 16 * 1_048_576
 
-/** The value of a header; undefined when it was not sent. Of a repeated one, the first. */
+/** The value of a header; undefined when it was not sent. For a repeated header, the first value. */
 export function headerOf (headers: HeaderBlock, name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1]
   return undefined
@@ -108,8 +119,8 @@ export function headerOf (headers: HeaderBlock, name: string): string | undefine
 
 /**
  * Sends a stream piece by piece.
- * @param send takes a piece, and says (when there is room for more) whether the client is still there
- * @returns whether it was sent to its end
+ * @param send sends a piece, and (when there is room for more) returns whether the client is still connected
+ * @returns whether the stream was sent to its end
  */
 export async function pump (reader: ReadableStreamDefaultReader<Uint8Array>, send: (piece: Uint8Array) => boolean | Promise<boolean>): Promise<boolean> {
   try {
@@ -128,12 +139,12 @@ export async function pump (reader: ReadableStreamDefaultReader<Uint8Array>, sen
 }
 
 /**
- * The largest piece an engine is given at once, in bytes: what a slow client has not taken grows by one at most each
- * time it takes some.
+ * The largest piece that an engine gets at once, in bytes. When a slow client reads something, its unread bytes grow by
+ * at most one piece.
  */
 const pieceBytesMax = 16_384
 
-/** Counts what is owed, for `Server.idle`. */
+/** Counts the replies that are not sent yet, for `Server.idle`. */
 export class Pending {
   #count = 0
   readonly #waiting: (() => void)[] = []

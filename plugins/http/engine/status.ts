@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorKind } from '../../../kernel/index.ts'
 
-/** The HTTP status of each kind of error. A new kind does not compile until it has one. */
+/** The HTTP status of each kind of error. A new kind of error does not compile until it has a status. */
 export const STATUS = {
   invalid: 400,
   unauthenticated: 401,
@@ -19,7 +19,7 @@ export const STATUS = {
   timed_out: 504
 } as const satisfies Record<ErrorKind, number>
 
-/** `404 Not Found`: what stands in the first line of a reply. */
+/** The text in the first line of a reply, such as `404 Not Found`. */
 export function statusLine (status: number): string {
   return lines.get(status) ?? `${status} Unknown`
 }

@@ -47,7 +47,8 @@ export interface UwsResponse {
 }
 
 /**
- * The addon reads this variable when it is loaded. Its default of 4 KiB is less than the cookies of a busy localhost.
+ * The addon reads this variable when it is loaded. Its default is 4 KiB; the cookies of a much-used localhost can be
+ * larger.
  */
 const headersMax = { variable: 'UWS_HTTP_MAX_HEADERS_SIZE', bytes: '16384' }
 
@@ -83,7 +84,7 @@ export async function loadAddon (): Promise<{ package: string, uws: Uws }> {
   throw new Error(reasons.join('; '))
 }
 
-/** The cause in the addon's error: it stands behind a sentence about the platforms that the addon supports. */
+/** The cause in the addon's error message: it follows a sentence about the platforms that the addon supports. */
 function reasonOf (error: unknown): string {
   const lines = messageOf(error).split('\n')
   return (lines.find(line => line.startsWith('Error: ')) ?? lines[0] ?? '').replace(/^Error: /, '')

@@ -6,25 +6,27 @@ import { writeHead } from './uws-head.ts'
 import { sendLast } from './uws-last-reply.ts'
 import { sendLarge, sendStream, sendWatched, type Sender } from './uws-sending.ts'
 
-/** A body of this size or more is sent as the client takes it, instead of being copied into the connection's buffer. */
+/**
+ * The size in bytes from which a body is sent at the client's reading speed, instead of being copied into the
+ * connection's buffer.
+ */
 const streamedBytes = 65_536
 
 /**
- * Which of the replies in the turn of their request are watched: all of this size or more, in bytes, and each sixteenth
- * of the smaller ones, since watching costs a tenth of a small request.
+ * Which replies are watched among those that are sent in the turn of their request: all replies of this size or more,
+ * in bytes, and one of sixteen smaller replies, since watching costs a tenth of a small request.
  */
 const watching = { bytes: 4_096, every: 16 }
 let unwatched = 0
 
-/** Whether a reply of so many bytes must not be kept for a client that does not read. */
+/** Whether a reply of this many bytes must not be buffered for a client that does not read. */
 function isWatched (bytes: number): boolean {
   if (bytes < watching.bytes && ++unwatched < watching.every) return false
   unwatched = 0
   return true
 }
 
-// The addon parses a single request at a time, so all requests can share a callback and a variable: no closure per
-// request.
+// The addon parses one request at a time, so all requests share a callback and a variable; no request needs a closure.
 let collected: string[] = []
 function collect (name: string, value: string): void {
   collected.push(name, value)
@@ -46,7 +48,7 @@ export class UwsExchange implements Exchange, Sender {
   #handled = false
   #replied = false
   #canceller: Canceller | undefined
-  /** Takes the chunks of the body; undefined until the body is asked for. */
+  /** Receives the chunks of the body; undefined until the body is requested. */
   #take: ((chunk: Uint8Array, last: boolean) => void) | undefined
   #body: Body | undefined
   #registered = false
@@ -64,7 +66,10 @@ export class UwsExchange implements Exchange, Sender {
     this.headers = collected
   }
 
-  /** The handler has returned. A later reply has to know of a client that leaves; until here, no client can leave. */
+  /**
+   * The handler has returned. A later reply must detect that the client has disconnected; before this, no client can
+   * disconnect.
+   */
   handled (): void {
     this.#handled = true
     if (!this.gone) this.response.onAborted(() => { this.#leave() })
@@ -93,7 +98,7 @@ export class UwsExchange implements Exchange, Sender {
     })
   }
 
-  /** Registers for the body once; later calls only change who takes it. */
+  /** Registers for the body once; later calls only change the callback that receives the chunks. */
   receive (take: (chunk: Uint8Array, last: boolean) => void): void {
     this.#take = take
     if (this.#registered) return
@@ -113,7 +118,7 @@ export class UwsExchange implements Exchange, Sender {
     if (bodyLeft || close === 'now') return sendLast(this, status, headers, own, body, close === 'linger')
     const isLarge = body.length >= streamedBytes && this.method !== 'HEAD'
     if (isLarge) return sendLarge(this, status, headers, own, body, close)
-    // The addon sends all that is written while it calls the handler at once; later it has to be asked for that.
+    // While the addon calls the handler, it sends all writes together; later, `cork` is needed for that.
     if (this.#handled) this.response.cork(() => { this.#whole(status, headers, own, body, close) })
     else if (close === 'keep' && body.length > 0 && this.method !== 'HEAD' && isWatched(body.length)) {
       sendWatched(this, status, headers, own, body)
@@ -123,7 +128,7 @@ export class UwsExchange implements Exchange, Sender {
   #whole (status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, close: Close): void {
     const { response } = this
     writeHead(response, status, headers, own)
-    // endWithoutBody(length) waits for a body that never comes: the length is written by hand.
+    // endWithoutBody(length) waits for a body that never comes, so the length is written as a header.
     if (status === 204 || status === 304) response.endWithoutBody()
     else if (this.method === 'HEAD') {
       response.writeHeader('Content-Length', String(Buffer.byteLength(body))).endWithoutBody()

@@ -4,12 +4,12 @@ import type { UwsResponse } from './uws-addon.ts'
 
 const encoder = new TextEncoder()
 
-/** Blocks as bytes for the addon, each with the status that it was last sent with. */
+/** Header blocks as bytes for the addon, each with the status with which it was last sent. */
 const heads = new WeakMap<HeaderBlock, { readonly status: number, readonly bytes: ArrayBuffer }>()
 
 /**
  * Writes the status and headers of a reply. The caller adds Content-Length and Connection.
- * @param own headers of this reply alone, which are not kept as bytes
+ * @param own headers of this reply only, which are not cached as bytes
  */
 export function writeHead (response: UwsResponse, status: number, headers: HeaderBlock, own: HeaderBlock): void {
   response.writeStatus(headOf(status, headers))
@@ -17,9 +17,10 @@ export function writeHead (response: UwsResponse, status: number, headers: Heade
 }
 
 /**
- * A status and a block as one line, which holds the lines of the headers: the addon writes this text as it is, and each
- * call of the addon costs as much as the rest of a reply's head. The line is bytes, since the addon measures, copies
- * and frees each string. Values come from this plugin, or from headers of the request, which can't hold line ends.
+ * A status and a header block as one status line, which contains the header lines. The addon writes this text without
+ * changes, and each call of the addon costs as much as the rest of a reply's head. The line is bytes, since the addon
+ * measures, copies and frees each string. The values come from this plugin, or from headers of the request, which can't
+ * contain line ends.
  */
 function headOf (status: number, headers: HeaderBlock): ArrayBuffer {
   const known = heads.get(headers)

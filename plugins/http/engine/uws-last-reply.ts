@@ -4,22 +4,25 @@ import type { Sender } from './uws-sending.ts'
 
 const lineEnd = Buffer.from('\n')
 
-/** The system takes a body of less than this size at once, so that the connection can be closed right after it. */
+/**
+ * The operating system accepts a body of less than this size at once, so that the connection can be closed right after
+ * it.
+ */
 const atOnceBytes = 8_192
 
 /**
- * Sends the last reply of a connection. `end(…, true)` would close on unread data, and it would go on with a request
- * that came in the same packet. So the reply is never ended: until it is, the addon takes no other request, and closes
- * instead. The addon ends a reply that has as many bytes as the last call of `tryEnd` says. So the last byte of the
- * body is sent as if another byte followed.
- * @param linger reads and drops the bytes of the request's body that the client still sends; a body that does not come
- * to an end is cut off
+ * Sends the last reply of a connection. `end(…, true)` would close the connection with unread data, and it would handle
+ * a request that came in the same packet. So the reply is never ended: until then, the addon accepts no other request,
+ * and closes instead. The addon ends a reply when its bytes reach the length in the last call of `tryEnd`. So the last
+ * byte of the body is sent as if another byte followed.
+ * @param linger reads and drops the rest of the request's body that the client still sends; a body that does not end is
+ * cut off
  */
 export function sendLast (
   sender: Sender, status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, linger: boolean
 ): void {
   const { response } = sender
-  // A single byte has no byte before it, and gets another behind it.
+  // A body of one byte has no byte before its last one, so a byte is added to it.
   const whole = typeof body === 'string' ? Buffer.from(body) : body
   const bytes = whole.length === 1 ? Buffer.concat([whole, lineEnd]) : whole
   const cut = (): void => { if (!sender.gone) response.close() }
@@ -41,7 +44,7 @@ export function sendLast (
   response.cork(() => {
     writeHead(response, status, headers, own)
     if (sender.method === 'HEAD' || status === 204 || status === 304 || bytes.length === 0) {
-      // Nothing follows the head: the line end behind its last header is the empty line.
+      // The head ends after its last header: the line end behind that header makes the empty line.
       const length = status === 204 || status === 304 ? '' : `Content-Length: ${bytes.length}\r\n`
       response.writeHeader('Connection', `close\r\n${length}`)
       sent()
@@ -52,7 +55,9 @@ export function sendLast (
   })
 }
 
-/** Drops the rest of the request's body, and cuts the connection at its end, or where there is too much of it. */
+/**
+ * Drops the rest of the request's body, and closes the connection at the end of the body or when the rest is too large.
+ */
 function drop (sender: Sender, cut: () => void): void {
   let dropped = 0
   cutLater(sender, cut)

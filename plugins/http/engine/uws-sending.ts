@@ -2,17 +2,17 @@ import { pump, type Close, type HeaderBlock } from './server.ts'
 import type { UwsResponse } from './uws-addon.ts'
 import { writeHead } from './uws-head.ts'
 
-/** The part of an exchange that the functions that send its reply use. */
+/** The part of an exchange that the functions for sending its reply use. */
 export interface Sender {
   readonly response: UwsResponse
   readonly method: string
-  /** The reply was sent, or the client left: nothing may touch the response from then on. */
+  /** The reply was sent, or the client disconnected: the response must not be used from then on. */
   readonly gone: boolean
-  /** Called when the client leaves before the reply is sent. */
+  /** Called when the client disconnects before the reply is sent. */
   onGone: (() => void) | undefined
-  /** Hands the chunks of the request's body to `take`, and to nobody else. */
+  /** Passes the chunks of the request's body to `take` instead of to any earlier callback. */
   receive (take: (chunk: Uint8Array, last: boolean) => void): void
-  /** Ends the exchange: the reply is sent. */
+  /** Ends the exchange after its reply was sent. */
   finish (): void
 }
 
@@ -20,9 +20,9 @@ const none: HeaderBlock = []
 const encoder = new TextEncoder()
 
 /**
- * Replies in the turn in which the request came, to a client that may send its next request without reading: the addon
- * would keep the replies to all of them. The bytes that the system does not take are not copied, and while they are not
- * sent, the next request ends the connection.
+ * Sends a reply in the turn of the event loop in which the request came. The client may send its next request without
+ * reading this reply, and the addon would buffer the replies to all its requests. Here the bytes that the operating
+ * system does not accept yet are not copied, and until they are sent, the next request ends the connection.
  */
 export function sendWatched (
   sender: Sender, status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array
@@ -38,7 +38,7 @@ export function sendWatched (
   })
 }
 
-/** Sends a large body as fast as the client takes it; the rest waits here, uncopied. */
+/** Sends a large body as fast as the client reads it; the rest is kept here, without a copy. */
 export function sendLarge (
   sender: Sender, status: number, headers: HeaderBlock, own: HeaderBlock, body: string | Uint8Array, close: Close
 ): void {
@@ -56,7 +56,7 @@ export function sendLarge (
   })
 }
 
-/** Sends a reply of unknown length, no faster than the client takes it. */
+/** Sends a reply of unknown length, no faster than the client reads it. */
 export function sendStream (
   sender: Sender, status: number, headers: HeaderBlock, preface: string,
   reader: ReadableStreamDefaultReader<Uint8Array>, close: Close
@@ -67,7 +67,7 @@ export function sendStream (
     reader.cancel().catch(() => {})
     drained?.()
   }
-  // A stream may fail while the client takes nothing.
+  // A stream may fail while the client does not read.
   reader.closed.catch(() => { if (!sender.gone) response.close() })
   response.onWritable(() => {
     drained?.()
@@ -93,7 +93,7 @@ export function sendStream (
     response.cork(() => { response.end(undefined, close !== 'keep') })
     sender.finish()
   }
-  // The addon has to read on before: with a reply that has not ended, it closes instead of taking another request.
+  // The addon must first read on: while a reply has not ended, it closes instead of accepting another request.
   if (close === 'now') setImmediate(begin)
   else void begin()
 }

@@ -17,7 +17,7 @@ async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): P
   const pending = new Pending()
   const app = uws.App()
   const take = (method: string, response: UwsResponse, request: UwsRequest): void => {
-    // A throw from here would end the process.
+    // An error thrown from here would end the process.
     const exchange = new UwsExchange(method, response, request, pending)
     try {
       handler(exchange)
@@ -26,12 +26,12 @@ async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): P
     }
     exchange.handled()
   }
-  // The addon has compared the two usual methods already, to the letter; to ask it for a method costs as much as for
-  // the path.
+  // The addon has already compared the two usual methods, case-sensitively; asking it for the method costs as much as
+  // asking for the path.
   app.get('/*', (response, request) => { take('GET', response, request) })
   app.post('/*', (response, request) => { take('POST', response, request) })
   app.any('/*', (response, request) => { take(request.getCaseSensitiveMethod(), response, request) })
-  // Without the option a second server could share the port (SO_REUSEPORT).
+  // Without this option, a second server could share the port (SO_REUSEPORT).
   const options = uws.LIBUS_LISTEN_EXCLUSIVE_PORT
   const socket = await new Promise<ListenSocket | false>(resolve => { app.listen(host, port, options, resolve) })
   if (socket === false) {
@@ -58,7 +58,9 @@ function abandon (exchange: UwsExchange, error: unknown, log: Logger): void {
   exchange.destroy()
 }
 
-/** Why the address can't be bound: uWebSockets.js does not say it, and `node:net` does when it tries the same. */
+/**
+ * Why the address can't be bound: uWebSockets.js does not report the reason, but `node:net` does for the same address.
+ */
 function whyNot (host: string, port: number): Promise<string> {
   return new Promise(resolve => {
     const probe = createServer()

@@ -1,4 +1,4 @@
-/** The page of the interactive documentation. Everything it loads comes from this server. */
+/** The page of the interactive documentation. All files that it loads come from this server. */
 export const docsPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -22,7 +22,9 @@ export const docsPage = `<!doctype html>
 </html>
 `
 
-/** Loads the description, asking for the key where the server does; the key stays in this tab. */
+/**
+ * Loads the API description, and asks the user for the key where the server requires one; the key stays in this tab.
+ */
 export const docsScript = `'use strict'
 const form = document.querySelector('#key')
 const headers = () => {

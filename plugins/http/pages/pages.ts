@@ -8,7 +8,7 @@ import { headerOf } from '../engine/server.ts'
 
 interface Asset { type: string, etag: string, body: string | Uint8Array }
 
-/** Swagger UI's files, which the build puts beside this one. */
+/** The folder with Swagger UI's files, which the build puts beside this file. */
 const swagger = new URL('./swagger-ui/', import.meta.url)
 
 /** The pages of the server: a front page, and the interactive documentation. */
@@ -21,7 +21,7 @@ export function addPages (app: App, version: Version): void {
     app.router.add('GET', path, {
       writes: false,
       access: 'open',
-      // Read when first asked for, then kept: few files of known size.
+      // The files are read at the first request, then kept in memory: they are few and of known size.
       run: async context => { send(context, loaded ??= await load()) }
     })
   }

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { patternMax, schemas, SkilletError } from '../../../kernel/index.ts'
 import type { Selections } from './select.ts'
 
-/** Which part of an output is wanted. */
+/** The part of an output that the agent wants. */
 export type ExcerptWanted = Static<typeof ExcerptWanted>
 export const ExcerptWanted = Type.Object({
   max_output: Type.Integer({ minimum: 200, maximum: 1_000_000, default: 20_000, description: 'Most characters of output' }),
@@ -13,12 +13,12 @@ export const ExcerptWanted = Type.Object({
 
 export interface Excerpt {
   output: string
-  /** What was left out, or could not be applied; absent when the output is whole. */
+  /** A note about the parts that were left out, or the options that could not be applied; absent for a whole output. */
   note?: string
 }
 
 /**
- * Refuses what can't be applied before the tool runs: afterwards it would have run for nothing.
+ * Refuses options that can't be applied, before the tool runs: otherwise the tool would run in vain.
  * @throws SkilletError INVALID_PARAMETERS
  */
 export async function checkExcerpt ({ grep, jmespath }: Partial<ExcerptWanted>, selections: Pick<Selections, 'select'>): Promise<void> {
@@ -28,7 +28,7 @@ export async function checkExcerpt ({ grep, jmespath }: Partial<ExcerptWanted>, 
 }
 
 /**
- * Takes the part of an output that is wanted. Never rejects because of the output: what can't be applied is left out,
+ * Takes the wanted part of an output. Never rejects because of the output: an option that can't be applied is skipped,
  * with a note.
  */
 export async function excerpt (text: string, { max_output, truncate, grep, jmespath }: ExcerptWanted, selections: Pick<Selections, 'select'>): Promise<Excerpt> {
@@ -47,7 +47,7 @@ export async function excerpt (text: string, { max_output, truncate, grep, jmesp
   return notes.length === 0 ? { output } : { output, note: notes.join('; ') }
 }
 
-/** Cuts a text to so many characters, its mark included; never within a surrogate pair. */
+/** Cuts a text to a number of characters, including the mark at the cut; never within a surrogate pair. */
 export function cut (text: string, max: number, part: ExcerptWanted['truncate']): string {
   if (text.length <= max) return text
   const room = max - 64 // the mark is shorter
@@ -59,7 +59,7 @@ export function cut (text: string, max: number, part: ExcerptWanted['truncate'])
   return [text.slice(0, to), mark, part === 'head' ? '' : text.slice(from)].filter(piece => piece !== '').join('\n')
 }
 
-/** Whether a cut before this index would part a surrogate pair. */
+/** Whether a cut before this index would split a surrogate pair. */
 function isPairAt (text: string, index: number): boolean {
   const before = text.charCodeAt(index - 1)
   const after = text.charCodeAt(index)

@@ -7,12 +7,15 @@ import { correctCall, parametersJson } from './near-misses.ts'
 import type { Selections } from './select.ts'
 import { termsOf, textOf } from './terms.ts'
 
-/** Where an agent finds the whole output of an execution. */
+/** The URI at which an agent can read the whole output of an execution. */
 export function outputUri (execution_id: string): string {
   return `skillet://executions/${execution_id}/output`
 }
 
-/** Runs a tool of a skill. @param selections apply expressions of agents to what it put out */
+/**
+ * Runs a tool of a skill.
+ * @param selections apply the agents' expressions to the output of the tool
+ */
 export function executeForAgents (selections: Pick<Selections, 'select'>): AgentTool {
   return agentTool({
     name: 'execute',
@@ -24,7 +27,7 @@ export function executeForAgents (selections: Pick<Selections, 'select'>): Agent
       tool_name: Type.String({ minLength: 1, maxLength: 256 }),
       parameters: Type.Unsafe<JsonObject>({
         type: 'object',
-        // Strict modes of models close every object: this is the name that is left there.
+        // Strict modes of models forbid other properties in every object, so that only this property can be used there.
         properties: { [parametersJson]: { type: 'string', description: 'All of them as JSON, only where you can\'t name them' } },
         description: 'Parameters of that tool by name, such as {"text": "Hello"}'
       }),

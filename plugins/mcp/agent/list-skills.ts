@@ -3,16 +3,16 @@ import { oneLine, parameterLines, schemas, type Tool } from '../../../kernel/ind
 import { agentTool } from './agent-tool.ts'
 import { withinBudget } from './words.ts'
 
-/** The longest list an agent is given at once, in characters. */
+/** The longest list that an agent gets in one answer, in characters. */
 const answerMax = 40_000
 
-/** The tools of a skill for an agent. One skill may have more than fit; how many is said. */
+/** The tools of a skill for an agent. The tools of one skill may not fit; then their number is given. */
 function toolsOf (tools: readonly Tool[], full: boolean): { tools: { name: string, description: string, parameters?: string[] }[], more_tools?: number } {
   const shown = withinBudget(tools.map(tool => ({ name: tool.name, description: oneLine(tool.description), ...(full && { parameters: parameterLines(tool) }) })), answerMax)
   return { tools: shown, ...(shown.length < tools.length && { more_tools: tools.length - shown.length }) }
 }
 
-/** Lists skills, in as many words as are asked for. */
+/** Lists skills, in as much detail as the agent asks for. */
 export const listSkillsForAgents = agentTool({
   name: 'list_skills',
   effect: 'read',

@@ -1,17 +1,17 @@
 import { decodeJson, isObject, messageOf, SkilletError, type JsonObject, type SkillCatalog } from '../../../kernel/index.ts'
 
-/** The parameter of `parameters` that holds all of them as JSON, for clients that can't give names of their own. */
+/** The parameter that holds all `parameters` as JSON text, for clients that can't send names of their own. */
 export const parametersJson = 'parameters_json'
 
-/** What stands between the names of a skill and a tool where a model writes both in one field. */
+/** The separators that models write between the names of a skill and a tool when they put both in one field. */
 const separators = [':', '/', '.'] as const
 
 type Lookup = Pick<SkillCatalog, 'skill' | 'tool'>
 
 /**
- * A call of `execute` as models often write it, put right: both names in one field, parameters as JSON text or null.
- * Exact names come first. What can't be put right stays as it is, and is refused by the check that follows.
- * @throws SkilletError INVALID_PARAMETERS when the parameters are a text that is no JSON object
+ * Corrects a call of `execute` with mistakes that models often make: both names in one field, or parameters as JSON
+ * text or null. Exact names come first. Other mistakes stay as they are, and the check that follows refuses them.
+ * @throws SkilletError INVALID_PARAMETERS when the parameters are a text that is not a JSON object
  */
 export function correctCall (catalog: Lookup, given: JsonObject): JsonObject {
   const names = namesIn(catalog, given['skill_name'], given['tool_name'])
@@ -27,7 +27,7 @@ function namesIn (catalog: Lookup, skill_name: unknown, tool_name: unknown): Nam
       const [skill = '', ...rest] = String(both).split(separator)
       const tool = rest.join(separator)
       if (skill === '' || tool === '') continue
-      // A name that says something else was meant otherwise.
+      // If a field holds another name, the model meant another tool.
       const fits = isAbsentOr([skill, both], skill_name) && isAbsentOr([tool, both], tool_name)
       if (fits && (separator !== '.' || found(() => catalog.skill(skill)))) return { skill_name: skill, tool_name: tool }
     }
@@ -49,13 +49,16 @@ function parametersIn (catalog: Lookup, { skill_name, tool_name }: Names, given:
   return tool === undefined ? named : withoutNulls(tool.input_schema, named)
 }
 
-/** Parameters with those that are given as one JSON text beside, or in place of, their names. */
+/** Merges the parameters in the JSON text with the named parameters. */
 function withText ({ [parametersJson]: text, ...named }: JsonObject, details: JsonObject): JsonObject {
   const read = readText(text, `parameters/${parametersJson}`, details)
   return isObject(read) ? { ...read, ...named } : { [parametersJson]: text, ...named }
 }
 
-/** An object as it is, or from its JSON; nothing is no parameters. Other values are left for the check. */
+/**
+ * Returns an object as it is, or parses it from JSON; an absent value means no parameters. Other values stay as they
+ * are, and the later check refuses them.
+ */
 function readText (given: unknown, where: string, details: JsonObject): unknown {
   if (given === undefined || given === null || given === '') return {}
   if (typeof given !== 'string') return given
@@ -70,8 +73,8 @@ function readText (given: unknown, where: string, details: JsonObject): unknown 
 }
 
 /**
- * A copy without the fields that are null where the schema takes no null and does not require them: so models leave
- * fields out that they have to name.
+ * A copy without the fields that are null, where the schema does not allow null and does not require the field. Models
+ * that must name every field use null to leave a field out.
  */
 export function withoutNulls ({ properties, required }: { properties?: unknown, required?: unknown }, given: JsonObject): JsonObject {
   if (!Object.values(given).includes(null) || !isObject(properties)) return given

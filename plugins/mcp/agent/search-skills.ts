@@ -3,15 +3,15 @@ import { abortSignalOf, oneLine, parameterLines, queryMax, SearchMode } from '..
 import { agentTool } from './agent-tool.ts'
 
 /**
- * How long a search waits for the model, in milliseconds, while that is loaded or embeds tools: an agent seldom asks
- * twice for the same.
+ * How long a search waits for the embedding model while the model is loaded or embeds tools, in milliseconds: an agent
+ * seldom repeats a search.
  */
 const patience_ms = 1_000
 
-/** How long all parameters together may be in an answer, in characters. */
+/** The longest that all parameters in an answer may be together, in characters. */
 const parametersMax = 20_000
 
-/** Finds tools, with all that a call of them needs. */
+/** Finds tools, with all the data that a call of them needs. */
 export const searchSkillsForAgents = agentTool({
   name: 'search_skills',
   effect: 'read',

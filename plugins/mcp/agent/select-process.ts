@@ -5,8 +5,9 @@ import { RE2JS } from 're2js'
 import { selectedMax, type Answer, type Selecting, type Selection } from './selection.ts'
 
 /**
- * The process that a `Selector` starts: it answers each message, a line of JSON, by one. An expression leaves it no
- * turn of its own, so a thread ends it when it takes too much memory, or its parent is gone.
+ * The process that a `Selector` starts. It answers each message, which is a line of JSON, with one line. While an
+ * expression runs, the event loop is blocked; so a thread ends the process when it uses too much memory, or when its
+ * parent has ended.
  */
 const bytesMax = Number(process.argv[2]) * 1_048_576
 const watch = `
@@ -16,14 +17,15 @@ setInterval(() => { if (process.memoryUsage.rss() > bytesMax || process.ppid !==
 
 new Worker(watch, { eval: true, stdout: false, stderr: false }).unref()
 
-/** Descriptor of the pipe to the parent. */
+/** The descriptor of the pipe to the parent. */
 const pipe = 3
 const channel = new Socket({ fd: pipe, readable: true, writable: true })
 let message: Buffer[] = []
 channel.on('data', (chunk: Buffer) => {
   message.push(chunk)
-  if (chunk.at(-1) !== 10) return // one message at a time
-  const selection = answer(JSON.parse(Buffer.concat(message).toString()) as Selecting) // a Selector wrote it
+  if (chunk.at(-1) !== 10) return // the message is not complete; only one comes at a time
+  // a Selector wrote it, so it is valid
+  const selection = answer(JSON.parse(Buffer.concat(message).toString()) as Selecting)
   message = []
   channel.write(`${JSON.stringify({ selection, spent: process.memoryUsage.rss() > bytesMax / 2 } satisfies Answer)}\n`)
 })

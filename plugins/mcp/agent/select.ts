@@ -2,18 +2,18 @@ import { fileURLToPath } from 'node:url'
 import type { Selecting, Selection } from './selection.ts'
 import { Selector } from './selector.ts'
 
-/** How long a selection may take, in milliseconds. */
+/** The time limit of a selection, in milliseconds. */
 const time_max_ms = 10_000
-/** How long a process without work is kept, in milliseconds: agents that select once do it again. */
+/** How long an idle process is kept, in milliseconds: an agent that selects once often selects again. */
 const keep_ms = 60_000
-/** Selections that run at once, each in a process; others wait. */
+/** The number of selections that run at the same time, each in a process; further selections wait. */
 const atOnceMax = 2
-/** Selections that may wait. */
+/** The number of selections that may wait. */
 const waitingMax = 1_000
 
 const program = fileURLToPath(new URL('select-process.js', import.meta.url))
 
-/** The processes that apply expressions of agents, and who waits for them. They end when it is closed. */
+/** The processes that apply the agents' expressions, and the queue of selections. The processes end at `close`. */
 export class Selections {
   readonly #program: string
   readonly #selectors = new Set<Selector>()
@@ -22,15 +22,15 @@ export class Selections {
   #running = 0
   #closed = false
 
-  /** @param path of the program that selects, for tests */
+  /** @param path path of the program that selects; tests pass their own */
   constructor (path: string = program) {
     this.#program = path
   }
 
   /**
-   * Applies an expression and a pattern of a caller's to a text, in a process of its own: both can be made to take any
-   * time and memory, so that neither belongs in this one.
-   * @param time_ms how long it may take, in milliseconds
+   * Applies a caller's expression and pattern to a text, in a separate process: both can be written so that they take
+   * any amount of time and memory, so neither may run in this process.
+   * @param time_ms the time limit, in milliseconds
    */
   async select (asked: Selecting, time_ms: number = time_max_ms): Promise<Selection> {
     if (this.#running >= atOnceMax) {
@@ -51,7 +51,7 @@ export class Selections {
     }
   }
 
-  /** Ends all processes; what they select, and what waits, fails. Resolves when none of them is there any more. */
+  /** Ends all processes; selections that run or wait are rejected. Resolves when all processes have ended. */
   async close (): Promise<void> {
     this.#closed = true
     for (const { timer } of this.#idle.splice(0)) clearTimeout(timer)

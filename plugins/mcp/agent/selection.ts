@@ -1,8 +1,8 @@
-/** What is asked of the process that selects; without a text, whether it could. */
+/** A request to the process that selects. Without a text, the process only checks whether the expressions are valid. */
 export interface Selecting { text?: string, grep?: string, jmespath?: string }
-/** What it answers: the text, why there is none, or which expression is not valid. */
+/** The result: the selected text, the reason of a failure, or the expression that is not valid. */
 export type Selection = { text: string } | { failure: string } | { invalid: string }
-export interface Answer { selection: Selection, /** Whether its memory is so full that the next one should have another process. */ spent: boolean }
+export interface Answer { selection: Selection, /** Whether its memory is so full that the next selection should run in another process. */ spent: boolean }
 
-/** The longest selection that is kept, in characters: an expression can make more out of little. */
+/** The longest selection that is returned, in characters: an expression can make a long text from a short one. */
 export const selectedMax = 2_097_152

@@ -3,26 +3,24 @@ import { Socket } from 'node:net'
 import { isObject } from '../../../kernel/index.ts'
 import { selectedMax, type Answer, type Selecting, type Selection } from './selection.ts'
 
-/** How much memory a process that selects may have, and how much of it its heap, in mebibytes. */
+/** The memory limit of a process that selects, and the limit of its heap, in mebibytes. */
 const limits = { memoryMiB: 256, heapMiB: 96 }
-/**
- * The longest message that is read, in bytes: a selection in which each character is escaped, and what is around it.
- */
+/** The longest message that is read, in bytes: a selection with every character escaped, and the fields around it. */
 const messageBytesMax = 6 * selectedMax + 4_096
 
 /**
- * One process that selects, one selection after another. What it says is checked whole; it ends at the first message
- * that is not as it should be.
+ * A process that runs one selection after another. Its messages are checked completely; the first invalid message ends
+ * the process.
  */
 export class Selector {
-  /** Resolves when its process has ended. */
+  /** Resolves when the process has ended. */
   readonly gone: Promise<void>
   readonly #child: ChildProcess
   readonly #channel: Socket | undefined
   #message: Buffer[] = []
   #bytes = 0
   #answer: ((answer: Answer) => void) | undefined
-  /** Why it ends, or has ended; undefined while it selects. */
+  /** Why the process ends or has ended; undefined while it can select. */
   #why: string | undefined
 
   /** @param program path of `select-process.js` */
@@ -30,7 +28,7 @@ export class Selector {
     const child = this.#child = spawn(process.execPath, [`--max-old-space-size=${limits.heapMiB}`, program, String(limits.memoryMiB)], { env: {}, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
     this.gone = new Promise(resolve => {
       child.once('close', (status, signal) => {
-        // V8 ends by a signal too.
+        // V8 also ends the process by a signal when its heap is full.
         this.#fail(signal === null ? `its process ended with ${status}` : `it took more than ${limits.memoryMiB} MiB of memory`)
         resolve()
       })
@@ -42,16 +40,20 @@ export class Selector {
     const channel = child.stdio[3]
     if (!(channel instanceof Socket)) return
     this.#channel = channel
-    channel.on('data', (chunk: Buffer) => { this.#take(chunk) }).on('error', () => {}) // told by the end of the process
+    // the end of the process reports it
+    channel.on('data', (chunk: Buffer) => { this.#take(chunk) }).on('error', () => {})
     this.#hold(false)
   }
 
-  /** Whether it can be asked again. */
+  /** Whether the process can run another selection. */
   get usable (): boolean {
     return this.#why === undefined
   }
 
-  /** Selects. One selection at a time. @param time_ms how long it may take, in milliseconds */
+  /**
+   * Runs a selection. Only one selection may run at a time.
+   * @param time_ms the time limit, in milliseconds
+   */
   async select (asked: Selecting, time_ms: number): Promise<Answer> {
     if (this.#why !== undefined) return failed(this.#why)
     this.#hold(true)
@@ -68,14 +70,17 @@ export class Selector {
     }
   }
 
-  /** Ends its process; what it selects fails. Resolves when it has ended. @param why for whom that fails */
+  /**
+   * Ends the process, and rejects a selection that still runs. Resolves when the process has ended.
+   * @param why the reason, for the caller of that selection
+   */
   end (why: string): Promise<void> {
     this.#end(why)
     return this.gone
   }
 
   #end (why: string): void {
-    if (this.#child.pid !== undefined) this.#hold(true) // until it is known to have ended
+    if (this.#child.pid !== undefined) this.#hold(true) // until the process is known to have ended
     this.#fail(why)
     this.#child.kill('SIGKILL')
   }
@@ -98,7 +103,7 @@ export class Selector {
     this.#answer(answer)
   }
 
-  /** Only one that works, or is to end, keeps this process from ending. */
+  /** Only a process that works, or that must still end, keeps the parent process alive. */
   #hold (held: boolean): void {
     for (const handle of [this.#child, this.#channel]) handle?.[held ? 'ref' : 'unref']()
   }
@@ -108,7 +113,7 @@ function failed (why: string): Answer {
   return { selection: { failure: `nothing was selected: ${why}` }, spent: true }
 }
 
-/** A message of the process; undefined for what is none. */
+/** Parses a message of the process; undefined for an invalid message. */
 function readAnswer (bytes: Buffer): Answer | undefined {
   let value: unknown
   try {

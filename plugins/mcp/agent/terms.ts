@@ -1,18 +1,18 @@
 import { isObject, type JsonObject, type Tool } from '../../../kernel/index.ts'
 import { asks } from './client-input.ts'
 
-/** What a tool says in the terms of MCP: its output is JSON of one of these shapes, and nothing else. */
+/** The output of a tool in the form of MCP content: its output is JSON of exactly one of these shapes. */
 export type Terms =
   /** Images and other contents. */
   | { content: JsonObject[] }
   /** Messages of a prompt. */
   | { messages: JsonObject[] }
-  /** What the client is to ask of its user, or to give, before the tool is run again. */
+  /** Questions that the client must ask its user, or values that it must give, before the tool runs again. */
   | { inputRequests: JsonObject, requestState?: string }
 
 /**
- * Reads an output in the terms of MCP. Only a tool that has a parameter for answers may ask: others pass on what
- * strangers wrote.
+ * Reads an output as MCP content. Only a tool with a parameter for answers may ask questions, since other tools may
+ * pass on text from strangers.
  */
 export function termsOf (output: string, tool: Pick<Tool, 'parameters'>): Terms | undefined {
   if (!/^\s*\{\s*"(?:content|messages|inputRequests|requestState)"\s*:/.test(output)) return undefined
@@ -34,7 +34,7 @@ export function termsOf (output: string, tool: Pick<Tool, 'parameters'>): Terms 
   return typeof requestState === 'string' ? { inputRequests, requestState } : undefined
 }
 
-/** The words in it, and of what else there is a mark, for who reads text alone. */
+/** The text of the content, with a mark for each content that is not text, for clients that read only text. */
 export function textOf (terms: Terms): string {
   if ('inputRequests' in terms) return ''
   const contents = 'content' in terms ? terms.content : terms.messages.map(({ content }) => content)

@@ -1,14 +1,14 @@
 import { agentParameters, isObject, type JsonObject, type Tool } from '../../../kernel/index.ts'
 
-/** What agents are shown of skills and tools: few words each, since every one of them is paid for. */
+/** How skills and tools are described to agents: in few words, since every word costs tokens. */
 
-/** A call of a tool that can be copied: with what it requires, and a value of its kind for each. */
+/** An example of a call of a tool, with the required parameters and a value of the right kind for each. */
 export function exampleOf (skill_name: string, tool: Pick<Tool, 'name' | 'parameters'>): { skill_name: string, tool_name: string, parameters: JsonObject } {
   const required = agentParameters(tool).filter(parameter => parameter.required)
   return { skill_name, tool_name: tool.name, parameters: Object.fromEntries(required.map(parameter => [parameter.name, valueOf(parameter)])) }
 }
 
-/** A value that fits a schema, or nearly. */
+/** A value that fits a schema, or nearly fits it. */
 function valueOf (schema: JsonObject): unknown {
   const { type, examples, example, default: preset, enum: allowed, minimum, items } = schema
   for (const known of [examples, [example], [preset], allowed]) if (Array.isArray(known) && known[0] !== undefined) return known[0]
@@ -22,7 +22,7 @@ function valueOf (schema: JsonObject): unknown {
   }
 }
 
-/** Takes items while their JSON fits in a budget of characters; the first is always taken. */
+/** Takes items while their JSON fits in a budget of characters; the first item is always taken. */
 export function withinBudget<T> (items: readonly T[], characters: number): T[] {
   const taken: T[] = []
   let left = characters

@@ -1,7 +1,10 @@
-/** Addresses that the server gives to what is its own. */
+/** The URI schemes that the server uses for its own resources. */
 const reserved = new Set(['skill:', 'skillet:'])
 
-/** Checks the addresses at which tools are shown as resources. @throws Error naming the one that can't be */
+/**
+ * Checks the addresses at which tools are shown as resources.
+ * @throws Error naming an address that can't be used
+ */
 export function checkAddresses (resources: Readonly<Record<string, string>>): void {
   const seen = new Set<string>()
   for (const address of Object.keys(resources)) {

@@ -2,22 +2,27 @@ import type { McpServer } from '@modelcontextprotocol/server'
 import { listSkills, type Access, type Events, type Gateway } from '../../../kernel/index.ts'
 import { instructionsUri, type Subscriptions } from './subscriptions.ts'
 
-/** Since this revision the SDK passes on only what a client's streams ask for; before, the server has to. */
+/**
+ * From this revision on, the SDK sends only the notifications that a client's streams subscribed to; for older
+ * revisions, the server must select them.
+ */
 const streamsSince = '2026-07-28'
 
 /**
- * All that is open with one set of rights: those of a key, or of callers who need none. It hears of skills that these
- * may see, and of no others.
+ * All open connections with one set of rights: those of a key, or of callers who need no key. They are notified only of
+ * skills that these rights may see.
  */
 export class Connections {
   readonly access: Access | undefined
-  /** Called after its servers were told of skills, with the addresses of their instructions. */
+  /** Called after the servers were notified of changed skills, with the URIs of the skills' instructions. */
   onSkills: ((changed: readonly string[]) => void) | undefined
-  /** Called when it ends. */
+  /** Called when the connections end. */
   onEnd: (() => Promise<void>) | undefined
   readonly #gateway: Gateway
   readonly #servers = new Map<McpServer, Subscriptions>()
-  /** Skills it may see, as of the last change; undefined where it sees all. */
+  /**
+   * The names of the skills that these rights may see, as of the last change; undefined when they may see all skills.
+   */
   #seen: Promise<ReadonlySet<string>> | undefined
 
   constructor (gateway: Gateway, access: Access | undefined) {
@@ -26,13 +31,16 @@ export class Connections {
     if (access !== undefined && !(access.allows === undefined && access.scopes.has('read'))) this.#seen = this.#visible()
   }
 
-  /** Takes a server that lives long, until it closes. */
+  /** Adds a long-lived server, which is removed when it closes. */
   add (server: McpServer, subscriptions: Subscriptions): void {
     this.#servers.set(server, subscriptions)
     server.server.onclose = () => { this.#servers.delete(server) }
   }
 
-  /** Tells of skills that came, changed or went. @param tools whether the list of tools changes with the skills */
+  /**
+   * Notifies clients of skills that were added, changed or removed.
+   * @param tools whether the list of tools changes with the skills
+   */
   async tell (changes: Events['skills'], tools: boolean): Promise<void> {
     const instructions = (await this.#namesIn(changes)).map(instructionsUri)
     if (instructions.length === 0) return
@@ -40,12 +48,12 @@ export class Connections {
     this.onSkills?.(instructions)
   }
 
-  /** Closes all that is open; calls that still run are cancelled. */
+  /** Closes all connections; calls that still run are cancelled. */
   async end (): Promise<void> {
     await Promise.allSettled([...[...this.#servers.keys()].map(server => server.close()), this.onEnd?.()])
   }
 
-  /** The names of a change that it may hear of: of skills that it sees, or saw until now. */
+  /** The names in a change that the clients may learn of: skills that they may see, or could see until now. */
   async #namesIn ({ added, changed, removed }: Events['skills']): Promise<string[]> {
     if (this.#seen === undefined) return [...added, ...changed, ...removed]
     const before = await this.#seen
@@ -58,7 +66,7 @@ export class Connections {
       const { skills } = await this.#gateway.invoke(listSkills, {}, { transport: 'mcp', signal: new AbortController().signal, access: this.access })
       return new Set(skills.map(({ name }) => name))
     } catch {
-      return new Set() // it may not read
+      return new Set() // the rights do not allow reading skills
     }
   }
 }

@@ -6,19 +6,22 @@ import { addResources } from './resources.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { addTools } from './tools.ts'
 
-/** What a model is told of the server when it connects. */
+/** The instructions that a model gets when it connects. */
 const instructions = 'Skillet runs tools of installed skills on this machine. Find a tool with search_skills, run it with execute; list_skills shows all there is.'
 
 export interface ServerOptions {
-  /** The rights of who connects. */
+  /** The rights of the client. */
   access: Access | undefined
-  /** Whether it lives long: it is told when the skills change, and closed when its key is revoked. */
+  /** Whether the server is long-lived: then it is notified when skills change, and closed when its key is revoked. */
   tracked: boolean
-  /** Told when a call begins and ends. */
+  /** Called when a call begins and when it ends. */
   running?: (change: 1 | -1) => void
 }
 
-/** A server for one connection, or for one request. @throws SkilletError UNAUTHORIZED when its key was revoked */
+/**
+ * A server for one connection, or for one request.
+ * @throws SkilletError UNAUTHORIZED when its key was revoked
+ */
 export function createServer (host: Host, { access, tracked, running }: ServerOptions): McpServer {
   const { version } = host.gateway.version
   const server = new McpServer({ name: 'skillet', title: 'Skillet', version }, {

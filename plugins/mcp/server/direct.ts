@@ -5,24 +5,24 @@ import type { ClientCall } from '../agent/agent-tool.ts'
 import { withClientInput } from '../agent/client-input.ts'
 import { termsOf, type Terms } from '../agent/terms.ts'
 
-/** A tool of a skill that is shown by a name of its own. */
+/** A tool of a skill that is shown under a name of its own. */
 export interface DirectTool { skill_name: string, tool_name: string, tool: Tool }
 
-/** The longest name that all clients take. */
+/** The longest name that all clients accept. */
 const nameMax = 64
 
-/** The tools that a setting names, for each set of rights; found anew when the skills change. */
+/** The tools that a setting selects, for each set of rights; selected again when the skills change. */
 export class DirectTools {
   readonly #gateway: Gateway
   readonly #exposes: ReturnType<typeof compileAllows>
   readonly #reserved: ReadonlySet<string>
   #made = new WeakMap<object, ReadonlyMap<string, DirectTool>>()
   readonly #everybody = {}
-  readonly #signal = new AbortController().signal // a list is there at once
+  readonly #signal = new AbortController().signal // a list needs no waiting
 
   /**
-   * @param patterns as those of a key's rights: `git`, `git:log`, `git:*-status`
-   * @param reserved names that others have
+   * @param patterns in the form of a key's rights: `git`, `git:log`, `git:*-status`
+   * @param reserved names that are already in use
    */
   constructor (gateway: Gateway, patterns: readonly string[], reserved: Iterable<string>) {
     this.#gateway = gateway
@@ -39,7 +39,7 @@ export class DirectTools {
     this.#made = new WeakMap()
   }
 
-  /** By the name they have in MCP. */
+  /** The tools by their name in MCP. */
   async of ({ access }: Pick<Call, 'access'>): Promise<ReadonlyMap<string, DirectTool>> {
     const exposes = this.#exposes
     if (exposes === undefined) return new Map()
@@ -60,7 +60,7 @@ export class DirectTools {
   }
 }
 
-/** `git_log`; with a piece of a hash where that is too long or taken. */
+/** A name such as `git_log`; a name that is too long or already in use ends with a part of a hash. */
 function nameOf (skill: string, tool: string, isTaken: (name: string) => boolean): string {
   const plain = `${skill}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, '_')
   if (plain.length <= nameMax && !isTaken(plain)) return plain
@@ -68,15 +68,18 @@ function nameOf (skill: string, tool: string, isTaken: (name: string) => boolean
   return `${plain.slice(0, nameMax - hash.length - 1)}_${hash}`
 }
 
-/** Runs a tool that is shown by itself, with what its client fills in. @throws SkilletError */
+/**
+ * Runs a directly exposed tool, with the values that its client fills in.
+ * @throws SkilletError
+ */
 export async function executeDirect ({ skill_name, tool_name, tool }: DirectTool, given: JsonObject, call: ClientCall, gateway: Gateway): Promise<{ execution_id: string, output: string }> {
   const parameters = withClientInput(skill_name, tool, given, call.client)
   return await gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
 }
 
 /**
- * Runs a tool for a client that gives texts, as it does for prompts and in addresses.
- * @throws ProtocolError saying what failed: there are no failed results but of tools
+ * Runs a tool for a client that sends text values, as in prompts and addresses.
+ * @throws ProtocolError with the reason of the failure: only tool calls have failed results in MCP
  */
 export async function runTool ({ skill_name, tool_name, tool }: DirectTool, given: Readonly<Record<string, string>>, call: ClientCall, gateway: Gateway): Promise<{ output: string, terms: Terms | undefined }> {
   const parameters = Object.fromEntries(Object.entries(given).map(([name, text]) => [name, coerceText(tool.parameters.find(parameter => parameter.name === name), text)]))
@@ -89,7 +92,7 @@ export async function runTool ({ skill_name, tool_name, tool }: DirectTool, give
   }
 }
 
-/** Contents that a tool gave in the terms of MCP, such as an image; undefined where they are none. */
+/** The contents that a tool returned as MCP content, such as an image; undefined when there are none. */
 export function contentOf (terms: Terms | undefined): CallToolResult['content'] | undefined {
   const result = terms !== undefined && 'content' in terms ? { content: terms.content } : undefined
   return isSpecType.CallToolResult(result) ? result.content : undefined

@@ -7,16 +7,16 @@ import type { Host } from './host.ts'
 
 /** The longest text in an error, in characters. */
 const textMax = 4_000
-/** Tools of a skill that are named after a wrong name. */
+/** The number of a skill's tools that an error lists after a wrong tool name. */
 const namesMax = 100
 
 /**
- * A failed call as a result, so that the model reads it and can correct itself: the envelope, and in its message what
- * would have been right.
+ * A failed call as a result, so that the model can read it and correct its call: the error envelope, with a correct
+ * call in its message.
  */
 export async function failureOf (thrown: SkilletError, agent: AgentTool | undefined, call: Call, host: Host): Promise<CallToolResult> {
   const envelope: ErrorEnvelope = thrown.envelope()
-  const hint = await hintFor(thrown, agent, call, host).catch(() => '') // it went away meanwhile
+  const hint = await hintFor(thrown, agent, call, host).catch(() => '') // the skill may have been removed meanwhile
   envelope.error.message = `${shorten(thrown.message)}${hint}`
   envelope.error.details = Object.fromEntries(Object.entries(thrown.details).map(([name, value]) => [name, typeof value === 'string' ? shorten(value) : value]))
   return { isError: true, content: [{ type: 'text', text: JSON.stringify(envelope) }] }
@@ -42,7 +42,7 @@ async function hintFor ({ code, details: { skill, tool, execution_id } }: Skille
   }
 }
 
-/** What would have been right to call a tool by, whole where it is called by `execute`. */
+/** A correct call of a tool; with skill and tool name when the tool is called by `execute`. */
 function rightCall (skill: string, tool: Tool, agent: AgentTool | undefined): string {
   const call = exampleOf(skill, tool)
   return such(agent === undefined ? call.parameters : call)
@@ -52,7 +52,7 @@ function such (example: JsonObject): string {
   return `\nSuch as: ${JSON.stringify(example)}`
 }
 
-/** Both ends of a text that is too long: what failed stands at the beginning or at the end. */
+/** Keeps both ends of a text that is too long: the failed part is at the beginning or at the end. */
 function shorten (text: string): string {
   if (text.length <= textMax) return text
   return `${text.slice(0, textMax / 2)}\n[…]\n${text.slice(-textMax / 2)}`.toWellFormed()

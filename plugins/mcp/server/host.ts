@@ -11,26 +11,26 @@ import { Reports } from './reports.ts'
 import { GatewaySkills } from './skill-source.ts'
 import { useSkill } from './use-skill.ts'
 
-/** What all connections of a process share: the gateway, and what they are told of running tools. */
+/** The objects that all connections of a process share: the gateway, and the reports of running tools. */
 export class Host {
   readonly gateway: Gateway
   readonly log: Logger
-  /** What agents have: they reach all skills by these. */
+  /** The tools for agents, with which an agent can use all skills. */
   readonly tools: readonly AgentTool[]
-  /** Tools shown as tools of their own. */
+  /** Skills' tools that are shown as MCP tools of their own. */
   readonly direct: DirectTools
   /** Tools shown as prompts. */
   readonly prompts: DirectTools
-  /** Tools shown as resources, `skill:tool` by address. */
+  /** Tools shown as resources: `skill:tool` by address. */
   readonly resources: Config['mcp']['resources']
   readonly states = createStates()
   readonly reports: Reports
   readonly skills: GatewaySkills
   /** Called when the last running call has ended. */
   onIdle: (() => void) | undefined
-  /** By rights; those of a key that is revoked are gone. */
+  /** Connections by rights; the connections of a revoked key are removed. */
   readonly #connections = new Map<Access | undefined, Connections>()
-  /** Apply expressions of agents to what tools put out. */
+  /** Apply the agents' expressions to the outputs of tools. */
   readonly #selections = new Selections()
   readonly #stop: () => void
   #running = 0
@@ -57,14 +57,17 @@ export class Host {
     return this.#running
   }
 
-  /** Counts a call that begins or ends. */
+  /** Counts the beginning (1) or the end (-1) of a call. */
   count (change: 1 | -1): void {
     this.#running += change
-    // What was answered is on its way when the handlers of this turn have run.
+    // The answers are being sent when the handlers of this turn of the event loop have run.
     if (this.#running === 0) setImmediate(() => { if (this.#running === 0) this.onIdle?.() })
   }
 
-  /** What is open with these rights. @throws SkilletError UNAUTHORIZED when their key was revoked */
+  /**
+   * The connections with these rights.
+   * @throws SkilletError UNAUTHORIZED when their key was revoked
+   */
   of (access: Access | undefined): Connections {
     if (access?.revoked?.aborted === true) throw new SkilletError('UNAUTHORIZED', 'The API key is not valid any more')
     const known = this.#connections.get(access)
@@ -83,7 +86,7 @@ export class Host {
     await Promise.all([...this.#connections.values()].map(connections => connections.end()))
   }
 
-  /** Resolves when its processes have ended. */
+  /** Resolves when the processes for selections have ended. */
   async close (): Promise<void> {
     this.#stop()
     this.reports.close()
@@ -91,8 +94,8 @@ export class Host {
   }
 
   /**
-   * Tells all connections, each set of rights in a turn of its own: what these may see is looked up in a list of all
-   * skills.
+   * Notifies all connections, each set of rights in a separate turn of the event loop: the skills that the rights allow
+   * are selected from a list of all skills.
    */
   async #tell (changes: Events['skills'], before: Promise<void>): Promise<void> {
     await before

@@ -1,18 +1,21 @@
 import { isObject, type JsonObject } from '../../../kernel/index.ts'
 
-/** Keywords that pass: the strict modes of models, and Gemini's own kind of schema, refuse most others. */
+/**
+ * Keywords that stay in the schema: the strict modes of models, and Gemini's own kind of schema, refuse most others.
+ */
 const kept = new Set(['type', 'title', 'description', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern', '$ref', 'x-mcp-header'])
 
-/** The only format of texts that all take. */
+/** The only format of strings that all models accept. */
 const keptFormat = 'date-time'
 
-/** What stands for any value: schemas have to name a type. */
+/** The replacement for a schema that allows any value: every schema must name a type. */
 const anyValue: readonly JsonObject[] = ['string', 'number', 'boolean'].map(type => ({ type }))
 
 /**
- * The schema of a tool's input as models are shown it. What their clients' converters refuse is left out or said in
- * words, since the server checks calls by the whole schema anyway; what need not be given may be null, because strict
- * modes make models name everything. A schema that names its dialect is its author's own, and stays as it is.
+ * The schema of a tool's input in the form that models get. Keywords that the clients' converters refuse are left out
+ * or put into the description, since the server checks calls against the whole schema anyway. Optional values may be
+ * null, because in strict modes a model must name every property. A schema that names its dialect was written by the
+ * skill's author, and stays as it is.
  */
 export function modelSchema (schema: JsonObject): JsonObject {
   if ('$schema' in schema) return schema
@@ -57,7 +60,7 @@ function convert (schema: unknown): JsonObject {
   return choices === undefined || 'type' in shown ? shown : { ...shown, anyOf: choices.map(convert) }
 }
 
-/** Only texts may be named as values; others are said in words. */
+/** Only strings may be listed in `enum`; other values are put into the description. */
 function ofValues (shown: JsonObject, values: readonly unknown[]): JsonObject {
   const given = values.filter(one => one !== null)
   if (given.every(isName)) Object.assign(shown, { type: 'string', enum: given })
@@ -65,7 +68,7 @@ function ofValues (shown: JsonObject, values: readonly unknown[]): JsonObject {
   return given.length < values.length ? nullable(shown) : shown
 }
 
-/** Several types are said as alternatives: Gemini takes no list of them. */
+/** A list of types becomes alternatives: Gemini does not accept a list of types. */
 function ofTypes ({ type: _types, items: _items, ...shown }: JsonObject, types: readonly unknown[], items: unknown): JsonObject {
   const alternatives = types.filter(type => type !== 'null').map(type => ({ type, ...(type === 'array' && { items: convert(items) }) }))
   const [only] = alternatives
@@ -73,14 +76,14 @@ function ofTypes ({ type: _types, items: _items, ...shown }: JsonObject, types: 
   return types.includes('null') ? nullable(one) : one
 }
 
-/** Described in the alternative that is not null: Gemini's client drops what stands outside. */
+/** The description goes into the alternative that is not null: Gemini's client drops a description outside of it. */
 function nullable (shown: JsonObject): JsonObject {
   const { anyOf, ...rest } = shown
   if (!Array.isArray(anyOf)) return { anyOf: [shown, { type: 'null' }] }
   return anyOf.some(one => isObject(one) && one['type'] === 'null') ? shown : { ...rest, anyOf: [...anyOf as unknown[], { type: 'null' }] }
 }
 
-/** What is left out and matters to a model. */
+/** The keywords that are left out of the schema but matter to a model, as text. */
 function inWords ({ default: preset, format, enum: values, const: value }: JsonObject): string {
   const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value]
   const isPreset = preset !== undefined && preset !== null && (typeof preset !== 'object' || Object.keys(preset).length > 0)

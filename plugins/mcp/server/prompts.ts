@@ -8,10 +8,12 @@ import type { Host } from './host.ts'
 import { instructionsUri } from './subscriptions.ts'
 import { useSkill } from './use-skill.ts'
 
-/** Values a client is offered at once. */
+/** The number of values that one completion offers. */
 const offeredMax = 100
 
-/** Serves one prompt of its own, a skill's instructions and the task, and the tools that are shown as prompts. */
+/**
+ * Serves the built-in prompt, which has a skill's instructions and the task, and the tools that are shown as prompts.
+ */
 export function addPrompts ({ server }: McpServer, host: Host): void {
   server.setRequestHandler('prompts/list', async (_request, ctx) => {
     const tools = await host.prompts.of(callOf(ctx))
@@ -48,9 +50,7 @@ function described (name: string, { skill_name, tool_name, tool }: DirectTool): 
   return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, arguments: agentParameters(tool).map(({ name, description, required }) => ({ name, description, required })) }
 }
 
-/**
- * Completes names of skills, and ids of executions, as a person types them. What it does not know has no completions.
- */
+/** Completes names of skills and ids of executions while a person types them. Other arguments have no completions. */
 export function addCompletions ({ server }: McpServer, host: Host): void {
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument: { name, value } } }, ctx) => {
     const call = callOf(ctx)
@@ -64,7 +64,7 @@ export function addCompletions ({ server }: McpServer, host: Host): void {
   })
 }
 
-/** The values that a parameter may have, where they are named. */
+/** The values that a parameter may have, where its schema lists them. */
 function choicesOf (tool: Tool | undefined, name: string): string[] {
   const choices = tool?.parameters.find(parameter => parameter.name === name)?.['enum']
   return Array.isArray(choices) ? choices.map(String) : []

@@ -1,22 +1,24 @@
 import type { LoggingLevel, ServerContext } from '@modelcontextprotocol/server'
 import type { Bus, Events, LogLevel } from '../../../kernel/index.ts'
 
-/** How often a call is told to be alive, in milliseconds: clients give up after a minute of silence. */
+/**
+ * How often a client is notified that its call still runs, in milliseconds: clients give up after a minute of silence.
+ */
 const heartbeat_ms = 15_000
-/** Notifications of a kind that may go out at once, and how often after that, in milliseconds. */
+/** The number of notifications of a kind that may be sent at once, and the interval after that, in milliseconds. */
 const burst = { count: 32, then_ms: 100 }
 /**
- * How long after the last progress an answer goes out at the soonest, in milliseconds. Clients up to 1.x of the SDK
- * forget a call's token when they read its answer, and with it the progress that came in the same read: so the two
- * should not come in one.
+ * The shortest time between the last progress notification and the answer, in milliseconds. Clients up to 1.x of the
+ * SDK delete a call's progress token when they read its answer, and so lose progress that came in the same read. So the
+ * two should not arrive in one read.
  */
 const gap_ms = 2
-/** Lines a call may log; what comes after is counted. */
+/** The number of lines that a call may log; further lines are only counted. */
 const linesMax = 2_000
 
 const levels = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const satisfies Record<LogLevel, LoggingLevel>
 
-/** Tells clients of their running calls what the tools say. One listener serves all calls. */
+/** Notifies clients of progress and log lines of the tools in their running calls. One listener serves all calls. */
 export class Reports {
   readonly #running = new Map<string, Report>()
   readonly #stop: (() => void)[]
@@ -30,7 +32,7 @@ export class Reports {
     ]
   }
 
-  /** Begins the report of a call, which must be ended. */
+  /** Begins the report of a call; the caller must end it. */
   begin (ctx: ServerContext, logger: string): Report {
     return new Report(ctx, logger, this.#running, this.#heartbeat_ms)
   }
@@ -40,7 +42,7 @@ export class Reports {
   }
 }
 
-/** What one call's client is told: progress where it gave a token, and lines. */
+/** The notifications to the client of one call: progress where the client sent a token, and log lines. */
 class Report {
   readonly #ctx: ServerContext
   readonly #logger: string
@@ -54,7 +56,7 @@ class Report {
   #last = Number.NEGATIVE_INFINITY
   #told_ms = Number.NEGATIVE_INFINITY
   #total: number | undefined
-  /** The newest progress, while it waits for its turn. */
+  /** The newest progress that was not sent yet. */
   #waiting: Events['progress'] | undefined
   #turn: NodeJS.Timeout | undefined
 
@@ -66,7 +68,7 @@ class Report {
     if (this.#token !== undefined) this.#heartbeat = setInterval(() => { this.#advance(this.#last, undefined) }, beat_ms).unref()
   }
 
-  /** Reports what this execution says from now on. */
+  /** Reports the progress and the log lines of this execution from now on. */
   follow (execution_id: string): void {
     this.#id = execution_id
     this.#running.set(execution_id, this)
@@ -84,7 +86,7 @@ class Report {
     this.#log(level, text)
   }
 
-  /** Nothing more is told; resolves when the answer may go out. */
+  /** Ends the report; resolves when the answer may be sent. */
   async end (): Promise<void> {
     const justTold = this.#flush() || performance.now() - this.#told_ms < gap_ms
     if (this.#lines > linesMax) this.#log('warn', `${this.#lines - linesMax} more lines were left out`)
@@ -92,11 +94,12 @@ class Report {
     clearInterval(this.#heartbeat)
     if (this.#id !== undefined) this.#running.delete(this.#id)
     if (!justTold) return
-    await new Promise(resolve => { setImmediate(resolve) }) // a timer that is set in a long turn can be due within it
+    // in a long turn of the event loop, a timer can be due at the end of the same turn
+    await new Promise(resolve => { setImmediate(resolve) })
     await new Promise(resolve => { setTimeout(resolve, gap_ms) })
   }
 
-  /** @returns whether there was something to tell */
+  /** @returns whether there was progress to send */
   #flush (): boolean {
     clearTimeout(this.#turn)
     this.#turn = undefined
@@ -109,8 +112,8 @@ class Report {
   }
 
   /**
-   * Progress must increase with each notification, whatever the tool says: what does not, moves on by as little as can
-   * be.
+   * Progress must increase with each notification, whatever the tool reports: progress that does not increase is sent
+   * with the smallest possible increase.
    */
   #advance (done: number, message: string | undefined): void {
     if (this.#ended || this.#token === undefined) return

@@ -6,7 +6,7 @@ import { callOf, callWithClient } from './call.ts'
 import { contentOf, runTool } from './direct.ts'
 import type { Host } from './host.ts'
 
-/** Serves what can be read: outputs of executions, whole and in parts, and the tools that are shown as resources. */
+/** Serves resources: outputs of executions, whole and in parts, and the tools that are shown as resources. */
 export function addResources (server: McpServer, host: Host, access: Access | undefined): void {
   const description = 'Output of an execution, as execute gave its id; also what a failed one had put out'
   const uri = outputUri('{id}')
@@ -17,12 +17,14 @@ export function addResources (server: McpServer, host: Host, access: Access | un
     (found, { id, offset, length }, ctx) => readOutput(found, id, offset, length, ctx, host))
   for (const [address, target] of Object.entries(host.resources)) {
     const [skill = '', tool = ''] = target.split(':')
-    // Others are not there, for who may not use them.
+    // Tools that the caller may not use are not listed.
     if (access?.allows?.(skill, tool) !== false) addTool(server, address, target, host)
   }
 }
 
-/** A tool as a resource. Its description is the catalog's to give, to those who may see it. */
+/**
+ * Adds a tool as a resource. Its description comes from the catalog, which shows it only to callers with the rights.
+ */
 function addTool (mcp: McpServer, address: string, target: string, host: Host): void {
   const said = { title: target, description: `What ${target} answers` }
   const read = (uri: URL, variables: Variables, ctx: ServerContext): Promise<ReadResourceResult | InputRequiredResult> => readTool(uri, target, variables, ctx, mcp, host)
@@ -43,7 +45,7 @@ async function readTool ({ href }: URL, target: string, variables: Variables, ct
   return { contents: contents ?? [{ uri: href, mimeType: 'text/plain', text: output }] }
 }
 
-/** A content of a tool's answer as one of a resource; a link is none. */
+/** A content of a tool's answer as a content of a resource; undefined for a link. */
 function resourceOf (uri: string, content: CallToolResult['content'][number]): ReadResourceResult['contents'] {
   switch (content.type) {
     case 'text': return [{ uri, mimeType: 'text/plain', text: content.text }]
@@ -77,7 +79,7 @@ async function readOutput ({ href }: URL, id: Value, offset: Value, length: Valu
   }
 }
 
-/** A whole number, or undefined for what is none. */
+/** A whole number; undefined for any other value. */
 function countOf (value: Value, absent: number): number | undefined {
   if (value === undefined) return absent
   return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined

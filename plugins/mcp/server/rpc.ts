@@ -1,4 +1,4 @@
-/** A refusal of a request as a whole, which no message of it answers. */
+/** Refuses a whole HTTP request, so that no single message of it gets an answer. */
 export function rpcError (status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
 }

@@ -6,22 +6,25 @@ import { listSkillFiles, listSkills, readSkillFile, SkilletError, type Call, typ
 import { callOf } from './call.ts'
 import { instructionsUri } from './subscriptions.ts'
 
-/** The instructions of a skill, among its files. */
+/** The name of the file with a skill's instructions. */
 const instructionsFile = 'SKILL.md'
-/** Skills of a page; the files of each are read once, for their digests. */
+/** The number of skills in a page; the files of each skill are read once, to compute their digests. */
 const pageSize = 50
-/** Skills whose instructions are listed as resources. */
+/** The number of skills whose instructions are listed as resources. */
 const listedMax = 1_000
-/** Bytes of one skill that are read for its entry. */
+/** The number of bytes of one skill that are read for its entry. */
 const bytesMax = 16 * 1_048_576
-/** Entries that are kept; which was not asked for longest is forgotten. */
+/** The size of the LRU cache of entries. */
 const entriesMax = 10_000
 
-/** Instructions and files of skills as resources, `skill://NAME/SKILL.md`, and by the skills extension. */
+/** Serves the instructions and files of skills as resources, `skill://NAME/SKILL.md`, and by the skills extension. */
 export class GatewaySkills implements SkillSource {
   readonly extension: SkillsExtension
   readonly #gateway: Gateway
-  /** Entries by skill and its instructions, as a caller sees them: these name the tools that its rights cover. */
+  /**
+   * Entries by skill and by its instructions as the caller sees them: the instructions name only the tools that the
+   * caller's rights allow.
+   */
   readonly #entries = new LRUCache<string, Promise<Skill>>({ max: entriesMax })
 
   constructor (gateway: Gateway, log: Logger) {
@@ -29,7 +32,7 @@ export class GatewaySkills implements SkillSource {
     this.extension = new SkillsExtension({ source: this, onWarning: ({ path, message }) => { log.debug({ path, message }, 'a skill is not served whole to agents') } })
   }
 
-  /** The skills were replaced. */
+  /** Clears the cache, after the skills were replaced. */
   forget (): void {
     this.#entries.clear()
   }
@@ -65,8 +68,8 @@ export class GatewaySkills implements SkillSource {
   }
 
   /**
-   * The entry of a skill. The instructions are read for each caller, which asks for its rights; the other files are the
-   * same for all who may see them.
+   * The entry of a skill. The instructions are read for each caller, which checks the caller's rights; the other files
+   * are the same for all callers who may see them.
    */
   async #entry (name: string, call: Call): Promise<Skill> {
     const { content } = await this.#gateway.invoke(readSkillFile, { name }, call)
@@ -103,7 +106,7 @@ function partsOf (uri: string): { name: string, path: string } {
   }
 }
 
-/** What is not there, or not for this caller, is undefined. */
+/** Resolves to undefined for a resource that does not exist, or that this caller may not read. */
 async function orMissing<T> (asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked

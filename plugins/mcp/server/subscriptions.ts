@@ -2,15 +2,15 @@ import { ProtocolError, ProtocolErrorCode, type McpServer } from '@modelcontextp
 import { getSkill, isObject, SkilletError, type Call, type Gateway, type JsonObject } from '../../../kernel/index.ts'
 import { callOf } from './call.ts'
 
-/** Addresses that one client may follow. */
+/** The number of addresses to which one client may subscribe. */
 const followedMax = 1_000
 
-/** Where the instructions of a skill are read. */
+/** The URI of a skill's instructions. */
 export function instructionsUri (name: string): string {
   return `skill://${name}/SKILL.md`
 }
 
-/** What clients of 2025 follow, each on its connection; those of 2026 have streams that the SDK keeps. */
+/** The subscriptions of a 2025 client, on one connection; the SDK keeps those of 2026 clients, which use streams. */
 export class Subscriptions {
   readonly #followed = new Set<string>()
 
@@ -34,8 +34,8 @@ export class Subscriptions {
 }
 
 /**
- * A request for a stream of changes without the addresses that its caller may not follow, nor more than one may: what
- * is left is told back to it.
+ * Removes from a request for a stream of changes the addresses to which its caller may not subscribe, and those above
+ * the limit. The client gets the remaining addresses in the answer.
  */
 export async function withinRights (request: JsonObject, call: Call, gateway: Gateway): Promise<JsonObject> {
   const { params } = request
@@ -45,15 +45,15 @@ export async function withinRights (request: JsonObject, call: Call, gateway: Ga
   const followed: unknown[] = []
   for (const uri of new Set(uris)) {
     if (followed.length === followedMax) break
-    // What is no text is for the SDK to refuse.
+    // The SDK refuses a value that is not a string.
     if (typeof uri !== 'string' || await refusalOf(uri, call, gateway) === undefined) followed.push(uri)
   }
   return { ...request, params: { ...params, notifications: { ...wanted, resourceSubscriptions: followed } } }
 }
 
 /**
- * Why an address may not be followed. A skill that is not there yet may, so that the answer tells nothing of it; other
- * addresses never change.
+ * Why a client may not subscribe to an address. A skill that does not exist yet is allowed, so that the answer does not
+ * reveal whether a skill exists; other addresses never change.
  */
 async function refusalOf (uri: string, call: Call, gateway: Gateway): Promise<string | undefined> {
   const name = /^skill:\/\/([^/]*)/.exec(uri)?.[1]

@@ -13,13 +13,13 @@ import { callOf, callWithClient } from './call.ts'
 import type { Host } from './host.ts'
 import { modelSchema } from './model-schema.ts'
 
-/** Clients refuse a `/` in the names that are listed; this prefix is taken all the same. */
+/** Clients refuse a `/` in listed names; but calls of names with this prefix are accepted. */
 const fullName = 'skillet/'
 
-/** The most that a tool of its own answers with, in characters: clients refuse results over 25,000 tokens. */
+/** The longest answer of a directly exposed tool, in characters: clients refuse results over 25,000 tokens. */
 const outputMax = 20_000
 
-/** Serves the tools: those of agents, and those that the configuration exposes. */
+/** Serves the tools for agents, and the tools that the configuration exposes. */
 export function addTools ({ server }: McpServer, host: Host, running: (change: 1 | -1) => void): void {
   server.setRequestHandler('tools/list', async (_request, ctx) => {
     const direct = await host.direct.of(callOf(ctx))
@@ -27,7 +27,7 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
   })
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, ctx) => {
     const call = callWithClient(ctx, server, [name, input])
-    // Checking it fills in defaults.
+    // The check writes default values into the input, so it gets a copy.
     const { agent, run } = await runnerOf(name, structuredClone(input), call, server, host)
     running(1)
     const report = host.reports.begin(ctx, name)
@@ -54,8 +54,8 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
 }
 
 /**
- * What runs a call of a tool, and the tool where it is one of agents.
- * @throws ProtocolError when there is no such tool
+ * The function that runs a call of a tool, and the agents' tool if it is one.
+ * @throws ProtocolError when no such tool exists
  */
 async function runnerOf (
   name: string, input: JsonObject, call: ClientCall, server: McpServer['server'], host: Host
@@ -76,7 +76,7 @@ async function runnerOf (
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${nearest}`)
 }
 
-/** A result with contents that a tool gave, such as images: the text of agents' tools stands in the result already. */
+/** Adds the contents of a tool, such as images, to a result. The result of an agents' tool already has the text. */
 function withContent (result: CallToolResult, content: CallToolResult['content'], agent: AgentTool | undefined): CallToolResult {
   if (agent !== undefined) return { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
   return { content: content.map(block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block) }
@@ -93,12 +93,12 @@ function described ({ name, title, description, input, output, effect }: AgentTo
   }
 }
 
-/** A schema as plain JSON, without what TypeBox keeps in it. */
+/** A schema as plain JSON, without TypeBox's own fields. */
 function schemaOf ({ type, properties, required }: TObject): Tool['inputSchema'] {
   return JSON.parse(JSON.stringify({ type, properties, required })) as Tool['inputSchema']
 }
 
-/** Revisions before this one have no links in results, and their clients refuse what they don't know. */
+/** Whether a revision has links in results; clients of older revisions refuse unknown contents. */
 function links (version: string | undefined): boolean {
   return version !== undefined && version >= '2025-06-18'
 }
@@ -117,14 +117,14 @@ function linkTo (execution_id: string): CallToolResult['content'][number] {
 function describedDirect (name: string, { skill_name, tool_name, tool }: DirectTool): Tool {
   const properties = isObject(tool.input_schema['properties']) ? tool.input_schema['properties'] : {}
   const own = Object.fromEntries(agentParameters(tool).map(({ name, mcp_header }) =>
-    // Each has its schema.
+    // Every parameter has a schema.
     [name, { ...properties[name] as JsonObject, ...(mcp_header !== undefined && { 'x-mcp-header': mcp_header }) }]))
-  // Always of an object.
+  // The input schema is always an object schema.
   const inputSchema = modelSchema({ ...tool.input_schema, properties: own }) as Tool['inputSchema']
   return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, inputSchema }
 }
 
-/** Lets the SDK check the headers that repeat parameters: it knows only of tools that are registered with it. */
+/** Lets the SDK check the headers that repeat parameters: it checks them only for tools that are registered with it. */
 export function declareHeaders (server: McpServer, direct: ReadonlyMap<string, DirectTool>): void {
   server.toolInputSchemaJson = name => {
     const tool = direct.get(name)

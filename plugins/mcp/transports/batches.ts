@@ -2,18 +2,18 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 import { isObject, type SkilletError } from '../../../kernel/index.ts'
 import { outputUri } from '../agent/execute.ts'
 
-/** What the answers to all requests of one batch may be together, in bytes; the first is given whatever its length. */
+/** The size limit of all answers to one batch together, in bytes; the first answer is sent whatever its length. */
 export const answersBytesMax = 8 * 1_048_576
-/** Requests of a batch that are answered at once; the others wait. */
+/** The number of a batch's requests that run at the same time; the other requests wait. */
 const atOnceMax = 4
-/** JSON-RPC's code for what a server refuses by rules of its own. */
+/** The JSON-RPC code for refusals by a server's own rules. */
 const refusedCode = -32_000
 
 type Send = (message: JSONRPCMessage, text: string) => Promise<void> | void
 
 /**
- * The requests of one batch: begun a few at a time, answered one after the other, with turns between for all else that
- * the process does.
+ * The requests of one batch. A few requests run at a time, and the answers are sent one after another, with turns of
+ * the event loop between them for other work.
  */
 export class Batch {
   readonly #waiting: { id: RequestId, begin: () => void, send: Send }[] = []
@@ -24,14 +24,18 @@ export class Batch {
   #closed = false
   #turn = Promise.resolve()
 
-  /** Begins a request, now or when others are answered; where no answer fits any more, it is refused. */
+  /**
+   * Begins a request, now or when earlier requests have been answered. When no further answer fits, the request is
+   * refused.
+   */
   begin (id: RequestId, begin: () => void, send: Send): void {
     this.#waiting.push({ id, begin, send })
     this.#next()
   }
 
   /**
-   * Sends the answer to a request that was begun, or what stands in its place: resolves when it was sent, in its turn.
+   * Sends the answer to a request, or a shorter replacement when the answer does not fit. Resolves when it was sent,
+   * after the answers before it.
    */
   async answer (message: JSONRPCMessage, send: Send): Promise<void> {
     try {
@@ -42,12 +46,15 @@ export class Batch {
     }
   }
 
-  /** Answers a request that is not begun at all. */
+  /** Answers a request that was not begun with an error. */
   async refuse (id: RequestId, { code, message, details }: SkilletError, send: Send): Promise<void> {
     await this.#inTurn({ jsonrpc: '2.0', id, error: { code: refusedCode, message, data: { code, ...details } } }, send)
   }
 
-  /** Gives up a request, which is not answered. @param begun whether it was begun */
+  /**
+   * Removes a request, which then gets no answer.
+   * @param begun whether it was begun
+   */
   forget (id: RequestId): void {
     const at = this.#waiting.findIndex(one => one.id === id)
     if (at !== -1) this.#waiting.splice(at, 1)
@@ -57,7 +64,7 @@ export class Batch {
     }
   }
 
-  /** Begins nothing more. */
+  /** Begins no further requests. */
   close (): void {
     this.#closed = true
     this.#waiting.length = 0
@@ -68,7 +75,7 @@ export class Batch {
       const next = this.#waiting.shift()
       if (next === undefined) return
       this.#running++
-      if (this.#full) this.answer(notBegun(next.id), next.send).catch(() => {}) // nobody is there any more
+      if (this.#full) this.answer(notBegun(next.id), next.send).catch(() => {}) // the client has left
       else next.begin()
     }
   }
@@ -80,7 +87,7 @@ export class Batch {
       await new Promise(resolve => { setImmediate(resolve) })
       await this.#send(message, send)
     })()
-    this.#turn = sent.catch(() => {}) // its sender hears of it
+    this.#turn = sent.catch(() => {}) // the caller that sends it handles the error
     await sent
   }
 
@@ -104,7 +111,7 @@ function isError (message: JSONRPCMessage): boolean {
 
 const limit = `the answers to the requests of one batch may be ${answersBytesMax} bytes together`
 
-/** What stands in the place of an answer that does not fit. */
+/** The error that replaces an answer that does not fit. */
 function leftOut (message: JSONRPCMessage): JSONRPCMessage {
   const execution_id = executionOf(message)
   const where = execution_id === undefined ? '' : `; whole output: ${outputUri(execution_id)}`
@@ -119,7 +126,7 @@ function tooLarge (id: RequestId | undefined, message: string, more: { execution
   return { jsonrpc: '2.0', id, error: { code: refusedCode, message, data: { code: 'PAYLOAD_TOO_LARGE', limit_bytes: answersBytesMax, ...more } } }
 }
 
-/** The id of the execution that an answer tells of. */
+/** The id of the execution whose result is in an answer. */
 function executionOf (message: JSONRPCMessage): string | undefined {
   const result = 'result' in message ? message.result : undefined
   const structured = isObject(result) ? result['structuredContent'] : undefined

@@ -3,7 +3,7 @@ import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server'
 /** How long an event is kept for a client that lost its connection, in milliseconds. */
 const kept_ms = 5 * 60_000
 
-/** Bytes that may be taken, shared by all who take them. */
+/** A byte budget that several users share. */
 export class ByteBudget {
   #left: number
 
@@ -24,7 +24,7 @@ export class ByteBudget {
 
 interface Kept { id: number, stream: string, message: JSONRPCMessage, bytes: number, at_ms: number }
 
-/** What was sent in a session lately, so that a client can ask for what it missed: as much as there is room for. */
+/** The recent messages of a session, so that a client can request those that it missed. The byte budget limits them. */
 export class RecentEvents implements EventStore {
   readonly #budget: ByteBudget
   readonly #events: Kept[] = []
@@ -37,10 +37,11 @@ export class RecentEvents implements EventStore {
   async storeEvent (stream: string, message: JSONRPCMessage): Promise<string> {
     const id = ++this.#count
     const now_ms = performance.now()
-    const bytes = 256 + 2 * charactersIn(message) // as strings are held
+    const bytes = 256 + 2 * charactersIn(message) // strings take two bytes per character
     while (this.#events[0] !== undefined && this.#events[0].at_ms < now_ms - kept_ms) this.#drop()
     while (!this.#budget.take(bytes)) {
-      if (this.#events.length === 0) return String(id) // others have all the budget: it can't be asked for again
+      // other sessions use the whole budget, so this event can't be replayed
+      if (this.#events.length === 0) return String(id)
       this.#drop()
     }
     this.#events.push({ id, stream, message, bytes, at_ms: now_ms })
@@ -51,7 +52,7 @@ export class RecentEvents implements EventStore {
     return this.#find(id)?.stream
   }
 
-  /** Whether an event was an answer: nothing follows it in its stream. */
+  /** Whether an event was an answer, which is the last event of its stream. */
   isLast (id: string): boolean {
     const message = this.#find(id)?.message
     return message !== undefined && !('method' in message) && 'id' in message
@@ -61,7 +62,7 @@ export class RecentEvents implements EventStore {
     const last = this.#find(lastEventId)
     if (last === undefined) throw new Error('the event is not kept any more')
     for (const { id, message } of this.#events.filter(event => event.id > last.id && event.stream === last.stream)) {
-      if ('jsonrpc' in message) await send(String(id), message) // an empty one only tells where a stream began
+      if ('jsonrpc' in message) await send(String(id), message) // an empty message only marks the beginning of a stream
     }
     return last.stream
   }
@@ -80,7 +81,10 @@ export class RecentEvents implements EventStore {
   }
 }
 
-/** About how many characters a message has as text: to write it for this alone would take as long as to send it. */
+/**
+ * The approximate number of characters of a message as text: serializing it only to count would take as long as sending
+ * it.
+ */
 function charactersIn (value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 8

@@ -13,13 +13,13 @@ import { declareHeaders } from '../server/tools.ts'
 import { boundUnread } from './unread.ts'
 
 /**
- * Routes requests by revision: 2026-07-28 has a server a request, those of 2025 have sessions, 2024-11-05 has a stream
- * of events beside its posts.
+ * Routes requests by revision: 2026-07-28 has a server for each request, those of 2025 have sessions, and 2024-11-05
+ * has a stream of events beside its posts.
  */
 export class McpOverHttp {
   readonly #host: Host
   readonly #log: Logger
-  /** What serves clients of 2026: one for all with the same rights, since it tells all of them of the same changes. */
+  /** The handlers for 2026 clients: one for all clients with the same rights, since they get the same notifications. */
   readonly #modern = new WeakMap<Connections, McpHttpHandler>()
   readonly #sessions: Sessions
   readonly #sse: SseSessions
@@ -61,7 +61,10 @@ export class McpOverHttp {
     await closed
   }
 
-  /** Opens a stream that lasts, if its caller may have another. @throws SkilletError OVERLOADED */
+  /**
+   * Opens a long-lived stream, if its caller may have another one.
+   * @throws SkilletError OVERLOADED
+   */
   async #stream ({ caller }: EndpointCall, open: () => Promise<Response>): Promise<Response> {
     const leave = this.#places.take(caller)
     try {
@@ -99,7 +102,7 @@ export class McpOverHttp {
   }
 }
 
-/** A body as the rest of the program reads bodies: bounded in depth, and nothing in it that could not be passed on. */
+/** Reads a JSON body with the program's usual rules: bounded depth, and no values that could not be passed on. */
 async function readJson (request: Request): Promise<{ parsedBody?: unknown } | { refusal: Response }> {
   try {
     return { parsedBody: decodeJson(new Uint8Array(await request.arrayBuffer())) }

@@ -5,20 +5,20 @@ import { Batch } from './batches.ts'
 
 /** The longest line that is read, in bytes. */
 const lineBytesMax = 4_194_304
-/** Messages in a batch. */
+/** The number of messages that a batch may have. */
 const batchMax = 100
 /**
- * In bytes that the client has not taken: from where on reports of running tools are dropped, nothing more is read, and
- * the client is taken for gone. One message may come on top.
+ * Limits on the bytes that the client has not read: above the first, reports of running tools are dropped; above the
+ * second, no input is read; above the third, the connection is closed. One message may exceed each limit.
  */
 const unread = { reportsMax: 1_048_576, readingMax: 8_388_608, bytesMax: 67_108_864 }
 
-/** A batch, with its answers, as they are written, until there are all. */
+/** A batch, with its answers as text, until all answers are there. */
 interface Line { batch: Batch, missing: Set<RequestId>, answers: string[] }
 
 /**
- * JSON-RPC, a message a line. A line that is none is answered with an error, and the next one is read. When the input
- * ends, what was asked is still answered.
+ * JSON-RPC with one message a line. An invalid line is answered with an error, and the next line is read. When the
+ * input ends, the pending requests are still answered.
  */
 export class LineTransport implements Transport {
   onclose?: () => void
@@ -35,7 +35,7 @@ export class LineTransport implements Transport {
   #closed = false
   #grace: NodeJS.Timeout | undefined
 
-  /** @param drain_ms how long answers are waited for after the input's end, in milliseconds */
+  /** @param drain_ms how long pending answers are awaited after the end of the input, in milliseconds */
   constructor (input: Readable, output: Writable, drain_ms: number) {
     this.#input = input
     this.#output = output
@@ -45,7 +45,7 @@ export class LineTransport implements Transport {
   async start (): Promise<void> {
     this.#input.on('data', (chunk: Buffer) => { this.#take(chunk) })
     for (const event of ['end', 'close', 'error']) this.#input.on(event, () => { this.#endInput() })
-    this.#output.on('error', () => { void this.close() }) // nobody reads any more
+    this.#output.on('error', () => { void this.close() }) // the client does not read any more
     this.#output.on('drain', () => { this.#input.resume() })
   }
 
@@ -70,7 +70,7 @@ export class LineTransport implements Transport {
     clearTimeout(this.#grace)
     for (const line of new Set(this.#asked.values())) line?.batch.close()
     this.#input.removeAllListeners('data').pause()
-    // What was written goes out before the process ends; a client that takes nothing is not waited for.
+    // The written messages are flushed before the process ends, but for at most a second if the client does not read.
     if (this.#output.writableLength > 0 && !this.#output.errored) await new Promise<void>(resolve => {
       const late = setTimeout(resolve, 1_000)
       this.#output.once('error', resolve).end(() => {
@@ -78,7 +78,7 @@ export class LineTransport implements Transport {
         resolve()
       })
     })
-    this.#input.destroy() // an open one would keep the process alive
+    this.#input.destroy() // an open input would keep the process alive
     this.#output.destroy()
     this.onclose?.()
   }
@@ -120,7 +120,7 @@ export class LineTransport implements Transport {
     else this.#deliver(value, undefined)
   }
 
-  /** Revision 2025-03-26 has batches. */
+  /** Handles a batch, which only revision 2025-03-26 has. */
   #deliverBatch (values: unknown[]): void {
     if (values.length === 0 || values.length > batchMax) return this.#refuse(-32600, `Invalid Request: a batch has 1 to ${batchMax} messages`)
     const line: Line = { batch: new Batch(), missing: new Set(values.flatMap(value => isObject(value) && 'method' in value && isId(value['id']) ? [value['id']] : [])), answers: [] }
@@ -145,7 +145,7 @@ export class LineTransport implements Transport {
     this.onmessage?.(message)
   }
 
-  /** Keeps an answer to a request of a batch, and writes all of them when they are there. */
+  /** Keeps an answer to a request of a batch, and writes all answers when the last one is there. */
   #gatherAnswer (id: RequestId, { missing, answers }: Line, text: string): void {
     this.#asked.delete(id)
     missing.delete(id)
@@ -154,7 +154,7 @@ export class LineTransport implements Transport {
     this.#closeWhenAnswered()
   }
 
-  /** A cancelled request is not answered. */
+  /** Removes a cancelled request, which gets no answer. */
   #forget (id: unknown): void {
     if (!isId(id)) return
     const line = this.#asked.get(id)
@@ -169,7 +169,7 @@ export class LineTransport implements Transport {
     this.#write(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }))
   }
 
-  /** @param text a message, or several */
+  /** @param text one message, or a batch of messages */
   #write (text: string): void {
     if (this.#closed) return
     if (this.#output.writableLength > unread.bytesMax) return void this.close()
@@ -184,7 +184,7 @@ export class LineTransport implements Transport {
   }
 
   #closeWhenAnswered (): void {
-    // Later: what the input brought last is on its way to be asked.
+    // Checked later: the last messages of the input are still being handed over.
     if (this.#inputEnded) setImmediate(() => { if (this.#asked.size === 0) void this.close() })
   }
 }

@@ -1,14 +1,18 @@
 import { SkilletError } from '../../../kernel/index.ts'
 
-/** How many streams may be open, in all and by one caller. */
+/** The number of streams that may be open in total, and by one caller. */
 const streamsMax = { all: 1_000, caller: 200 }
 
-/** Counts open streams by caller, so that nobody takes the places of all. */
+/** Counts open streams by caller, so that no caller can use up the limit for all. */
 export class StreamPlaces {
   readonly #taken = new Map<string, number>()
   #all = 0
 
-  /** @returns what gives the place back @throws SkilletError OVERLOADED */
+  /**
+   * Acquires a place for a stream.
+   * @returns a function that releases the place
+   * @throws SkilletError OVERLOADED
+   */
   take (caller: string): () => void {
     const own = this.#taken.get(caller) ?? 0
     if (own >= streamsMax.caller) throw new SkilletError('OVERLOADED', `You have ${own} streams open, which is as many as one caller may have; close some`)

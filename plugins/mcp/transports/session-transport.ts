@@ -8,7 +8,7 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   /** Requests of batches that were not answered yet. */
   readonly #asked = new Map<RequestId, Batch>()
 
-  /** Says that a request brings a batch. Its first message was counted with the request. */
+  /** Registers that a request contains a batch. Its first message was counted with the request. */
   expectBatch (request: Request, call: EndpointCall): void {
     let counted = false
     const charge: EndpointCall['charge'] = () => {
@@ -19,7 +19,7 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     this.#expected.set(request, { batch: new Batch(), charge })
   }
 
-  /** Puts itself between the SDK and the server that was connected to it. */
+  /** Intercepts the messages between the SDK and the server that was connected to it. */
   takeBatches (): void {
     const deliver = this.onmessage
     if (deliver === undefined) throw new Error('no server is connected')
@@ -58,7 +58,7 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     return batch
   }
 
-  /** A cancelled request is not answered. */
+  /** Removes a cancelled request, which gets no answer. */
   #forget (id: unknown): void {
     if (typeof id === 'string' || typeof id === 'number') this.#take(id)?.forget(id)
   }

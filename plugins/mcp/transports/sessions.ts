@@ -7,27 +7,27 @@ import { rpcError } from '../server/rpc.ts'
 import type { Host } from '../server/host.ts'
 import { SessionTransport } from './session-transport.ts'
 
-/** Sessions at once, in all and of one caller; beyond it, idle ones make way. */
+/** The number of sessions at the same time, in total and for one caller; above it, idle sessions are closed. */
 const sessionsMax = { all: 2_000, caller: 500 }
-/** How long a session may be idle, and how often that is looked at, in milliseconds. */
+/** How long a session may be idle, and how often this is checked, in milliseconds. */
 const idle = { max_ms: 30 * 60_000, check_ms: 60_000 }
-/** What all sessions keep of what was sent, for clients that lost their connection, in bytes. */
+/** The byte budget for recent messages of all sessions, which are kept for clients that lost their connection. */
 const keptBytesMax = 64 * 1_048_576
 
-/** After what time a client that lost its connection should ask again, in milliseconds. */
+/** The interval after which a client that lost its connection should reconnect, in milliseconds. */
 const retry_ms = 1_000
 
 interface Session {
   readonly transport: SessionTransport
   readonly events: RecentEvents
   readonly close: () => Promise<void>
-  /** Name of the key that opened it: nobody else finds it. */
+  /** The name of the key that opened the session: only requests with this key find it. */
   readonly key: string | undefined
-  /** Whom it counts for. */
+  /** The caller whose sessions include this one. */
   caller: string
   running: number
   used_ms: number
-  /** Its stream for what belongs to no request, aborted when the client let go of it. */
+  /** The stream for messages that belong to no request; it is aborted when the client closes it. */
   stream: AbortSignal | undefined
 }
 
@@ -35,7 +35,7 @@ interface Session {
 export class Sessions {
   readonly #host: Host
   readonly #sessions = new Map<string, Session>()
-  /** Those of each caller; the last one used is last. */
+  /** The sessions of each caller; the last used session is last. */
   readonly #callers = new Map<string, Set<Session>>()
   readonly #budget = new ByteBudget(keptBytesMax)
   readonly #check: NodeJS.Timeout
@@ -57,14 +57,15 @@ export class Sessions {
     session.used_ms = performance.now()
     this.#used(session, caller)
     const last = request.headers.get('last-event-id')
-    // Clients up to 1.x of the SDK ask so after every error; a stream that ends at once would make them ask again.
+    // Clients up to 1.x of the SDK send this request after every error; a stream that ends at once would make them
+    // repeat it.
     if (last !== null && session.events.isLast(last)) return rpcError(405, -32_000, 'Nothing follows this event: it was an answer')
     if (request.method === 'GET') session.stream = abortSignalOf(signal)
     if (Array.isArray(options.parsedBody)) session.transport.expectBatch(request, call)
     return await session.transport.handleRequest(request, options)
   }
 
-  /** Looks for idle ones no more; the sessions are the host's to close. */
+  /** Stops the check for idle sessions; the host closes the sessions. */
   close (): void {
     clearInterval(this.#check)
   }
@@ -93,11 +94,11 @@ export class Sessions {
       this.#forget(session)
     }
     const response = await transport.handleRequest(request, options)
-    if (transport.sessionId === undefined) await server.close() // it was refused
+    if (transport.sessionId === undefined) await server.close() // the SDK refused the request
     return response
   }
 
-  /** The last one used is last of its caller, whose address may be another by now. */
+  /** Makes a session the last used one of its caller. The address of the caller may have changed. */
   #used (session: Session, caller: string): void {
     this.#forget(session)
     session.caller = caller
@@ -116,9 +117,10 @@ export class Sessions {
   }
 
   /**
-   * A caller who has as many as one may have loses the one that was idle longest; where there are too many in all, so
-   * does the one who has the most. Nobody who has few loses one to somebody who has many.
-   * @throws SkilletError OVERLOADED where none is idle
+   * Closes an idle session where there are too many. A caller at the limit of one caller loses the session that was
+   * idle longest. When there are too many in total, the caller with the most sessions loses one. So a caller with few
+   * sessions never loses one to a caller with many.
+   * @throws SkilletError OVERLOADED where no session is idle
    */
   #makeRoom (caller: string): void {
     const own = this.#callers.get(caller)
@@ -131,7 +133,7 @@ export class Sessions {
   }
 }
 
-/** @returns whether there was one that is idle */
+/** @returns whether there was an idle session */
 function closeOldest (sessions: ReadonlySet<Session>): boolean {
   for (const session of sessions) {
     if (!isIdle(session)) continue

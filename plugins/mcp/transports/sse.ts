@@ -6,13 +6,14 @@ import { rpcError } from '../server/rpc.ts'
 import { authOf } from '../server/call.ts'
 import type { Host } from '../server/host.ts'
 
-/** How often a quiet stream gets a comment, in milliseconds, so that nobody between takes it for dead. */
+/** How often a comment is sent on a quiet stream, in milliseconds, so that no proxy closes the stream as dead. */
 const keepAlive_ms = 15_000
 
 const encoder = new TextEncoder()
 
 /**
- * The transport of revision 2024-11-05: a client reads one stream, and posts its messages to where that stream says.
+ * The transport of revision 2024-11-05: a client reads one stream, and posts its messages to the URL that the stream
+ * gives.
  */
 export class SseSessions {
   readonly #host: Host
@@ -80,7 +81,7 @@ class EventStream implements Transport {
     clearInterval(this.#keepAlive)
     try {
       controller.close()
-    } catch {} // its reader cancelled it
+    } catch {} // the client cancelled the stream
     this.onclose?.()
   }
 

@@ -6,7 +6,7 @@ import { Host } from '../server/host.ts'
 import { LineTransport } from './lines.ts'
 import { openProtocol } from './respawn.ts'
 
-/** MCP with one client, on what is its standard input and output. It ends when the client does. */
+/** MCP with one client, on the client's standard input and output. It ends when the client does. */
 export default definePlugin({
   name: 'mcp-stdio',
   slot: 'transport',
@@ -29,7 +29,7 @@ export default definePlugin({
         resolve()
       }
     })
-    // Told to stop, it waits for nothing: the client does not either, and ends it by force soon.
+    // On shutdown it does not wait for running calls: the client does not wait either, and soon kills the process.
     return { ended, quiesce: () => handle.close() }
   }
 })

@@ -1,12 +1,12 @@
 /**
- * What a client may leave unread of a stream before its connection is closed, in bytes; one message may come on top.
+ * The bytes of a stream that a client may leave unread before its connection is closed; one message may exceed this.
  */
 export const unreadBytesMax = 16 * 1_048_576
 
 /**
- * Lets a stream of events fail as soon as its client leaves too much unread: the server then closes the connection.
- * Whoever writes to the stream knows nothing of its reader. Other replies are left as they are.
- * @param ended called once, when nothing more is read from the stream
+ * Makes a stream of events fail as soon as its client leaves too many bytes unread: the server then closes the
+ * connection. The writer of the stream does not know how much its client has read. Other replies are not changed.
+ * @param ended called once, when no more is read from the stream
  */
 export function boundUnread (response: Response, ended: () => void = () => {}): Response {
   const { body, status, headers } = response
@@ -22,7 +22,9 @@ export function boundUnread (response: Response, ended: () => void = () => {}): 
   return new Response(bounded, { status, headers })
 }
 
-/** Never rejects. Reads ahead of who reads the other end, so that what is unread is counted in one place. */
+/**
+ * Copies the stream; never rejects. It reads without waiting for the client, so that all unread bytes are in one queue.
+ */
 async function pass (reader: ReadableStreamDefaultReader<Uint8Array>, controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
   try {
     for (;;) {

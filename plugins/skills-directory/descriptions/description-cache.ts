@@ -6,21 +6,21 @@ import { isObject, messageOf, replaceFile, type JsonObject, type Logger } from '
 import type { Described, Folder } from '../shared/protocol.ts'
 import { stampOf } from '../listing/revision.ts'
 
-/** An entry in use is marked as used this often. */
+/** How often an entry in use is marked as used, in milliseconds. */
 const mark_ms = 24 * 60 * 60 * 1000
-/** An entry that was not used for so long is dropped, as builds of modules are. */
+/** An entry is pruned when it was not used for this time, like the builds of modules. */
 const unusedMax_ms = 14 * mark_ms
 /**
- * Into how many files descriptions are divided: few enough that a thousand skills are read and written fast, enough
- * that one of them is.
+ * The number of files among which descriptions are divided: few enough that a thousand skills are read and written
+ * fast, and enough that a single skill is too.
  */
 const drawers = 64
 
-/** A description as it is kept. */
+/** A cached description. */
 interface Entry {
-  /** What it was made by and of; see `#keyOf`. */
+  /** A digest of the maker and of the sources of the description; see `#keyOf`. */
   key: string
-  /** When it was last marked as used, in milliseconds since 1970. */
+  /** The time when the entry was last marked as used, in milliseconds since 1970. */
   used_ms: number
   described: Described
 }
@@ -29,16 +29,17 @@ interface Entry {
 interface Drawer { entries: Map<string, Entry>, changed: Set<string> }
 
 /**
- * Descriptions of skills, kept from one start to the next: describing one runs its code in a thread, and starting that
- * thread takes longer than all else that listing skills does. A description is used again only for the same revision of
- * the folder, by the same build of this program on the same Node.js. Skills at fault are not kept. Where several
- * processes write at once, one may undo what another kept: then that is described once more.
+ * Descriptions of skills, cached from one start to the next: to describe a skill, its code runs in a thread, and
+ * starting this thread takes longer than all other work of listing skills. A description is used again only for the
+ * same revision of the folder, by the same build of this program on the same Node.js. Skills with faults are not
+ * cached. When several processes write at once, one may overwrite an entry of another; that skill is then described
+ * once more.
  */
 export class DescriptionCache {
   readonly #directory: string
   readonly #log: Logger
   readonly #maker: Promise<string>
-  /** By their number; read when one is asked for, and anew after they were saved. */
+  /** The files by their number; read when they are needed, and again after they were saved. */
   readonly #drawers = new Map<number, Promise<Drawer>>()
 
   constructor (directory: string, log: Logger) {
@@ -47,7 +48,7 @@ export class DescriptionCache {
     this.#maker = makerOf()
   }
 
-  /** The description of a folder as it is now; undefined where it has to be described. */
+  /** The description of a folder in its present state; undefined when the folder must be described. */
   async get (folder: Folder): Promise<Described | undefined> {
     const { entries, changed } = await this.#drawerOf(folder)
     const entry = entries.get(folder.path)
@@ -56,7 +57,7 @@ export class DescriptionCache {
     try {
       if (key !== await this.#keyOf(folder, described.outside)) return undefined
       const { module } = described.skill
-      if (module !== undefined) await access(module) // a built one may have been pruned
+      if (module !== undefined) await access(module) // a built module may have been pruned
       if (Date.now() - used_ms > mark_ms) {
         entry.used_ms = Date.now()
         changed.add(folder.path)
@@ -64,25 +65,28 @@ export class DescriptionCache {
       }
       return described
     } catch {
-      return undefined // its module has gone
+      return undefined // its module was removed
     }
   }
 
-  /** Keeps a description, once `save` is called. */
+  /** Adds a description to the cache; `save` writes it. */
   async put (folder: Folder, described: Described): Promise<void> {
     const { entries, changed } = await this.#drawerOf(folder)
     entries.set(folder.path, { key: await this.#keyOf(folder, described.outside), used_ms: Date.now(), described })
     changed.add(folder.path)
   }
 
-  /** Writes what was put. That it can't be kept is no reason not to serve. */
+  /** Writes the added descriptions. An error is ignored, since serving does not need the cache. */
   async save (): Promise<void> {
     const all = [...this.#drawers]
     this.#drawers.clear()
     await Promise.all(all.map(async ([number, drawer]) => { await this.#write(number, await drawer) }))
   }
 
-  /** Marks a module as used, where it is one of the cache's. @returns whether it is there */
+  /**
+   * Marks a module as used, if it is in the cache.
+   * @returns whether the module exists
+   */
   async keep (module: string): Promise<boolean> {
     try {
       await mark(module)
@@ -97,7 +101,7 @@ export class DescriptionCache {
     const path = this.#pathOf(number)
     try {
       await mkdir(this.#directory, { recursive: true, mode: 0o700 })
-      const { entries: present } = await this.#read(number) // others may have written meanwhile
+      const { entries: present } = await this.#read(number) // other processes may have written meanwhile
       for (const folder of changed) {
         const entry = entries.get(folder)
         if (entry !== undefined) present.set(folder, entry)
@@ -121,7 +125,7 @@ export class DescriptionCache {
     try {
       const values = JSON.parse(await readFile(this.#pathOf(number), 'utf8')) as JsonObject
       for (const [path, entry] of Object.entries(values)) if (isEntry(entry)) entries.set(path, entry)
-    } catch {} // not there, or damaged
+    } catch {} // the file is missing or damaged
     return { entries, changed: new Set() }
   }
 
@@ -134,7 +138,7 @@ export class DescriptionCache {
   }
 }
 
-/** Ours; what is in it is known by its key. */
+/** Whether a value is a cache entry; its key guarantees its contents. */
 function isEntry (value: unknown): value is Entry {
   return isObject(value) && typeof value['key'] === 'string' && typeof value['used_ms'] === 'number' && isObject(value['described']) && Array.isArray(value['described']['outside']) && Array.isArray(value['described']['broken']) && isObject(value['described']['skill'])
 }
@@ -144,7 +148,10 @@ async function mark (path: string): Promise<void> {
   if (now.getTime() - (await stat(path)).mtimeMs > mark_ms) await utimes(path, now, now)
 }
 
-/** What makes descriptions: this build of the thread that does, and this Node.js, which commands of skills may name. */
+/**
+ * The maker of descriptions: this build of the thread's code, and this Node.js, whose path may be in the commands of
+ * skills.
+ */
 async function makerOf (): Promise<string> {
   return `${process.version} ${process.execPath} ${await stampOf([fileURLToPath(new URL('../reader/worker.js', import.meta.url))])}`
 }

@@ -4,15 +4,16 @@ import type { Description, Reply, Request } from '../shared/protocol.ts'
 /** The longest text of a description, a fault or a warning, and the longest instructions, in characters. */
 const textMax = 65_536
 const instructionsMax = 16 * 1_048_576
-/** The most files that a skill is built from, and permissions of one kind. */
+/** The limit for the files from which a skill is built, and for permissions of one kind. */
 const listMax = 10_000
-/** The deepest plain data of a skill, and how much of it there may be. */
+/** The limits for the depth and the amount of the plain data of a skill. */
 const depthMax = 100
 const valuesMax = 2_000_000
 
 /**
- * Reads a reply of the thread that describes skills. Modules run in it, so it may be anything that can be sent.
- * @returns undefined where it is no answer to the request
+ * Reads a reply of the thread that describes skills. Modules run in that thread, so the value may be anything that can
+ * be sent.
+ * @returns the reply; undefined when the value is not a valid reply to the request
  */
 export function readReply (value: unknown, request: Request): Reply | undefined {
   if (!isObject(value)) return undefined
@@ -27,7 +28,7 @@ export function readReply (value: unknown, request: Request): Reply | undefined 
   }
 }
 
-/** Whether it is what the thread says when it has started. */
+/** Whether a value is the message with which the thread reports that it has started. */
 export function isReady (value: unknown): boolean {
   return isObject(value) && value['type'] === 'ready'
 }
@@ -89,7 +90,7 @@ function isCount (value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
-/** Whether it is data as manifests hold it, no deeper and no more than that. */
+/** Whether a value is plain data as in manifests, within the limits of depth and amount. */
 function isPlain (value: unknown, depth: number, left: { values: number }): boolean {
   if (typeof value !== 'object' || value === null) return typeof value !== 'bigint' && --left.values >= 0
   if (value instanceof Date) return true

@@ -6,22 +6,22 @@ import type { Folder } from '../shared/protocol.ts'
 type Settings = Config['skills']['config']
 type Command = NonNullable<ToolDefinition['command']>
 
-/** Where programs are within a virtual environment. */
+/** The folder of the programs in a virtual environment. */
 const bin = process.platform === 'win32' ? 'Scripts' : 'bin'
 const program = process.platform === 'win32' ? 'python.exe' : 'python'
 
-/** A Python that a skill's settings name. */
+/** A Python interpreter that a skill's settings name. */
 interface Python {
   interpreter: string
-  /** The folder of the virtual environment, where it is one. */
+  /** The folder of the virtual environment, if the interpreter belongs to one. */
   venv?: string
   warning?: string
 }
 
 /**
- * Chooses what runs the Python scripts of Agent Skills folders: the interpreter or virtual environment that
- * `[skills.config.NAME] python` names; for a script that names its packages itself, uv where it is there; else what
- * the script says.
+ * Chooses the interpreter for the Python scripts of Agent Skills folders: the interpreter or virtual environment in
+ * `[skills.config.NAME] python`; for a script that names its packages itself, uv where it is installed; otherwise the
+ * interpreter that the script names.
  */
 export class Interpreters {
   readonly #settings: Settings
@@ -33,7 +33,7 @@ export class Interpreters {
     this.#env = env
   }
 
-  /** The tools of a folder with what runs them here. */
+  /** The tools of a folder with the interpreters that run them here. */
   async choose(
     { name, path }: Pick<Folder, 'name' | 'path'>,
     tools: readonly ToolDefinition[]
@@ -63,7 +63,7 @@ export class Interpreters {
         interpreter: 'python3',
         warning: `${about} must be the path of an interpreter or of a virtual environment`
       }
-    if (!/[/\\]/.test(given)) return { interpreter: given } // a command, looked for in PATH
+    if (!/[/\\]/.test(given)) return { interpreter: given } // a command, which is looked up in PATH
     const path = resolve(folder, fromHome(given))
     const found = await stat(path).catch(() => undefined)
     if (found?.isDirectory() !== true)
@@ -84,8 +84,8 @@ export class Interpreters {
 }
 
 /**
- * Runs a script by this interpreter; the skill's other scripts find it first, as in a virtual environment that is
- * activated.
+ * Runs a script by this interpreter. The skill's other scripts find it first in PATH, as in an activated virtual
+ * environment.
  */
 function withPython (tool: ToolDefinition, { interpreter, venv }: Python, path: string): ToolDefinition {
   const { command, script } = tool

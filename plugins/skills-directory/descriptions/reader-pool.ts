@@ -2,35 +2,35 @@ import { messageOf, type Logger } from '../../../kernel/index.ts'
 import { Describer, DescriberFault, type DescriberOptions, type Watch } from './reader-thread.ts'
 import type { Described, Fault, Folder, Reply } from '../shared/protocol.ts'
 
-/** Threads there may be: modules that take long each have one, so that they hold up nothing else. */
+/** The number of threads: each slow module has a thread of its own, so that it does not delay other skills. */
 const threadsMax = 8
-/** How long the last thread is kept for what an author saves next. */
+/** How long the last thread is kept for the next change of an author, in milliseconds. */
 const keep_ms = 10_000
 
-/** What a thread does next, and what is called when that is done, or could not be. */
+/** The next work of a thread, and a callback for when the work is done or has failed. */
 interface Job { work (describer: Describer, watch: Watch): Promise<void>, done (): void }
 
-/** A thread, or what starts one, while there is something to do. */
+/** A thread, or the start of one, while there is work for it. */
 interface Lane {
   readonly describer: Describer
-  /** Since when (performance.now()) what it does is known to take long. */
+  /** The time (performance.now()) since which its present work counts as slow. */
   slow_ms: number | undefined
   stopped: boolean
 }
 
 /**
- * Reads folders in threads. As long as all goes well there is one, which takes them in turn; where a module takes long,
- * another goes on with the others beside it.
+ * Reads folders in threads. Usually there is one thread, which reads them one after another; when a module is slow,
+ * another thread continues with the remaining folders.
  */
 export class Reading {
   readonly #options: DescriberOptions
   readonly #log: Logger
   readonly #queue: Job[] = []
   readonly #lanes = new Set<Lane>()
-  /** The thread that is kept while there is nothing to do. */
+  /** The thread that is kept while there is no work. */
   #kept: Describer | undefined
   #idle: NodeJS.Timeout | undefined
-  /** Nothing more is expected soon: no thread is kept. */
+  /** No more work is expected soon, so no thread is kept. */
   #resting = false
   #closed = false
 
@@ -39,7 +39,7 @@ export class Reading {
     this.#log = options.log
   }
 
-  /** Starts a thread, for what will be read. */
+  /** Starts a thread, before its work is known. */
   start (): void {
     if (this.#lanes.size > 0 || this.#closed) return
     clearTimeout(this.#idle)
@@ -47,31 +47,34 @@ export class Reading {
     this.#kept.start()
   }
 
-  /** Whether a thread is there. */
+  /** Whether a thread exists. */
   get started (): boolean {
     return this.#lanes.size > 0 || this.#kept?.started === true
   }
 
-  /** How long nothing was done but what takes long, in milliseconds. */
+  /** How long all threads have been occupied by slow work, in milliseconds. */
   get stuck_ms (): number {
     if (this.#queue.length > 0 || this.#lanes.size === 0) return 0
     const now = performance.now()
     return Math.min(...[...this.#lanes].map(({ slow_ms }) => slow_ms === undefined ? 0 : now - slow_ms))
   }
 
-  /** Builds modules before they are read. That they can't be built is told then. */
+  /** Builds modules before they are read. Build errors are reported when they are read. */
   build (folders: Folder[]): Promise<void> {
     return this.#add(async describer => { await describer.ask({ type: 'build', folders }) })
   }
 
-  /** Reads folders. @returns what each holds, in their order; rejects when reading was stopped */
+  /**
+   * Reads folders.
+   * @returns the contents of each folder, in the order of the folders; rejects when reading was stopped
+   */
   async describe (folders: readonly Folder[]): Promise<(Described | Fault)[]> {
     let found: (Described | Fault)[] = []
     await this.#add(async (describer, watch) => { found = await describeAll(folders, describer, watch) })
     return found
   }
 
-  /** Removes old builds. What keeps it from that is no reason not to serve. */
+  /** Removes old builds. An error is ignored, since serving does not need this. */
   prune (): Promise<void> {
     return this.#add(async describer => {
       const { removed } = expect((await describer.ask({ type: 'prune' })).reply, 'pruned')
@@ -79,9 +82,7 @@ export class Reading {
     })
   }
 
-  /**
-   * Nothing more is expected soon: ends the thread that is kept, and what else there is when it has done what it does.
-   */
+  /** No more work is expected soon: ends the kept thread, and every other thread when its work is done. */
   async rest (): Promise<void> {
     this.#resting = true
     clearTimeout(this.#idle)
@@ -90,7 +91,7 @@ export class Reading {
     await kept?.end()
   }
 
-  /** Ends all threads, and what they do. */
+  /** Ends all threads, and aborts their work. */
   async stop (): Promise<void> {
     this.#queue.length = 0
     const lanes = [...this.#lanes]
@@ -99,13 +100,13 @@ export class Reading {
     await Promise.all([this.rest(), ...lanes.map(({ describer }) => describer.close())])
   }
 
-  /** Ends all, for good. */
+  /** Ends all threads for good. */
   async close (): Promise<void> {
     this.#closed = true
     await this.stop()
   }
 
-  /** Resolves when it is done, or could not be; never when it was stopped. */
+  /** Resolves when the work is done or has failed; never resolves when the work was stopped. */
   #add (work: Job['work']): Promise<void> {
     this.#resting = false
     return new Promise(resolve => {
@@ -114,7 +115,7 @@ export class Reading {
     })
   }
 
-  /** Another thread, where nothing but long work is done while something waits. */
+  /** Starts another thread when all threads do slow work and more work waits. */
   #widen (): void {
     if (this.#closed || this.#queue.length === 0 || this.#lanes.size >= threadsMax || [...this.#lanes].some(({ slow_ms }) => slow_ms === undefined)) return
     clearTimeout(this.#idle)
@@ -153,7 +154,7 @@ async function describeAll (folders: readonly Folder[], describer: Describer, wa
   const [folder, ...more] = folders
   if (folder === undefined) return []
   try {
-    // Only what runs code is let go on for long beside others.
+    // Only requests that run code may take long while other folders are read.
     const { reply, suspect } = await describer.ask({ type: 'describe', folders: [...folders] }, folder.module ? watch : undefined)
     const found = expect(reply, 'described').descriptions.map(description => {
       if ('fault' in description) return description.fault
@@ -163,19 +164,20 @@ async function describeAll (folders: readonly Folder[], describer: Describer, wa
     return suspect && !again ? await withoutSuspects(folders, found, describer, watch) : found
   } catch (error) {
     if (!(error instanceof DescriberFault)) throw error
-    if (more.length > 0) { // one of them, or too many for the time they have together
+    if (more.length > 0) { // one of them failed, or they are too many for one time limit
       const found: (Described | Fault)[] = []
       for (const one of folders) found.push(...await describeAll([one], describer, watch))
       return found
     }
-    // What an earlier skill left behind in the thread (a timer, say) may be at fault: a fresh thread tells.
+    // The leftovers of an earlier skill in the thread (for example a timer) may be the cause: a new thread shows this.
     if (error.suspect && !again) return await describeAll(folders, describer, watch, true)
     return [{ name: folder.name, path: folder.path, error: error.message }]
   }
 }
 
 /**
- * What an earlier skill changed in the thread may be what is wrong with those that are at fault: a fresh thread tells.
+ * Describes faulty skills again in a new thread, since an earlier skill may have changed the thread and so caused the
+ * faults.
  */
 async function withoutSuspects (folders: readonly Folder[], found: readonly (Described | Fault)[], describer: Describer, watch: Watch): Promise<(Described | Fault)[]> {
   const faulty = folders.filter((_, i) => {
@@ -190,5 +192,5 @@ async function withoutSuspects (folders: readonly Folder[], found: readonly (Des
 
 function expect<T extends Reply['type']> (reply: Reply, type: T): Extract<Reply, { type: T }> {
   if (reply.type !== type) throw new DescriberFault(`it was answered by "${reply.type}" instead of "${type}"`, false)
-  return reply as Extract<Reply, { type: T }> // by the comparison above
+  return reply as Extract<Reply, { type: T }> // checked by the comparison above
 }

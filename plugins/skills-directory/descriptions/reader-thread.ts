@@ -3,23 +3,23 @@ import { endThread, letThreadsEnd, messageOf, type Logger } from '../../../kerne
 import { isReady, readReply } from './incoming.ts'
 import type { DescriberData, Reply, Request, ThreadData } from '../shared/protocol.ts'
 
-/** What reading manifests and building modules takes by itself, where a loader's hooks run in the thread too. */
+/** The heap for reading manifests and building modules, in MiB; a loader's hooks may run in the thread too. */
 const own_mib = 64
 
 export interface DescriberOptions extends DescriberData {
-  /** How long one request may take. */
+  /** The time limit of one request, in milliseconds. */
   limit_ms: number
-  /** JavaScript heap that modules may use, in bytes; the thread has its own beside it. */
+  /** The JavaScript heap that modules may use, in bytes; the thread has its own in addition. */
   heap_bytes_max: number
   log: Logger
 }
 
-/** Who wants to know that a request takes long. */
+/** The caller's callback for a slow request, and the number of other slow requests. */
 export interface Watch { slow (): void, others: number }
 
-/** The thread did not answer: it hung, ended, ran out of memory, or something in it threw where nobody caught it. */
+/** The thread did not answer: it hung, ended, ran out of memory, or an error in it was not caught. */
 export class DescriberFault extends Error {
-  /** Whether code of an earlier skill ran in the same thread and may be what is at fault. */
+  /** Whether code of an earlier skill ran in the same thread and may be the cause. */
   readonly suspect: boolean
 
   constructor (message: string, suspect: boolean) {
@@ -29,18 +29,18 @@ export class DescriberFault extends Error {
 }
 
 /**
- * What takes longer holds up nothing else: so many times what the thread took to start, which tells how busy the
- * machine is, between these.
+ * A request counts as slow after this multiple of the thread's start time, which shows how busy the machine is; but not
+ * below or above these limits.
  */
 const slow = { starts: 8, least_ms: 1_000, most_ms: 4_000 } as const
-/** What is passed on of an error, and of what a module printed, in characters; and how often of the latter. */
+/** The characters of an error, and of a module's printed output, that are passed on; and the number of such outputs. */
 const errorMax = 2_000
 const printedMax = 20
-/** How long the thread may take to start, on a machine that is busy with other things. */
+/** How long the thread may take to start on a busy machine, in milliseconds. */
 const start_ms = 60_000
 
 /**
- * Describes skills in a thread of its own, which is started when something is asked and replaced when it fails. One
+ * Describes skills in a thread of its own, which is started at the first request and replaced when it fails. One
  * request at a time.
  */
 export class Describer {
@@ -53,18 +53,19 @@ export class Describer {
     this.#options = options
   }
 
-  /** Starts the thread, for what will be asked. */
+  /** Starts the thread, before the first request. */
   start (): void {
     this.#thread ??= new Thread(this.#options)
   }
 
-  /** Whether a thread is there. */
+  /** Whether a thread exists. */
   get started (): boolean {
     return this.#thread !== undefined
   }
 
   /**
-   * @param watch what is called when it takes long, and how many others do: the more, the sooner
+   * @param watch called when the request is slow, with the number of other slow requests: the more there are, the
+   * sooner
    * @returns the reply, and whether code of an earlier skill ran in the same thread
    * @throws DescriberFault when there is no answer; the next request gets a new thread
    */
@@ -88,13 +89,13 @@ export class Describer {
     }
   }
 
-  /** Ends the thread, whatever it is doing, and starts no other. */
+  /** Ends the thread, even while it works, and starts no other. */
   async close (): Promise<void> {
     this.#closed = true
     await this.end()
   }
 
-  /** Ends the thread, whatever it is doing. */
+  /** Ends the thread, even while it works. */
   async end (): Promise<void> {
     const thread = this.#thread
     this.#thread = undefined
@@ -102,12 +103,12 @@ export class Describer {
   }
 }
 
-/** What is being waited for: that it has started, or its reply to a request. */
+/** The message that is awaited: the report of the start, or the reply to a request. */
 interface Waiting { request: Request | undefined, resolve (reply: Reply): void, reject (error: Error): void }
 
 /**
- * One worker thread. Modules run in it: what it says is read before it is believed, and the first thing that makes no
- * sense ends it.
+ * A worker thread. Modules run in it: so its messages are checked before they are used, and the first invalid message
+ * ends the thread.
  */
 class Thread {
   readonly #worker: Worker
@@ -117,9 +118,9 @@ class Thread {
   #ready = false
   #printed = 0
   readonly #began_ms = performance.now()
-  /** What it took to start. */
+  /** How long the thread took to start, in milliseconds. */
   start_ms = 0
-  /** Whether code of a skill ran in it. */
+  /** Whether code of a skill ran in the thread. */
   ranCode = false
 
   constructor ({ cache_dir, skill_module, heap_bytes_max, log }: DescriberOptions) {
@@ -130,9 +131,9 @@ class Thread {
       transferList: [port2],
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576) + own_mib, maxYoungGenerationSizeMb: 32 },
       env: environment(),
-      execArgv: [], // flags of the program (a debugger, say) are not for this thread
+      execArgv: [], // flags of the program (for example for a debugger) are not for this thread
       stdin: false,
-      // What a module prints must not get among what the program prints.
+      // The output of a module must not be mixed with the program's output.
       stdout: true,
       stderr: true
     })
@@ -152,12 +153,12 @@ class Thread {
     })
   }
 
-  /** Resolves when it has started, however long ago that was. */
+  /** Resolves when the thread has started, at once if it has started before. */
   async started (limit_ms: number): Promise<void> {
     if (!this.#ready) await this.#wait(undefined, limit_ms)
   }
 
-  /** The reply to a request, within so many milliseconds. */
+  /** Sends a request and resolves with the reply, within a time limit in milliseconds. */
   ask (request: Request, limit_ms: number): Promise<Reply> {
     if (this.#ended === undefined) this.#port.postMessage(request) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
     return this.#wait(request, limit_ms)
@@ -171,7 +172,7 @@ class Thread {
   #wait (request: Request | undefined, limit_ms: number): Promise<Reply> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     return new Promise<Reply>((resolve, reject) => {
-      // After a main thread that was busy itself, a reply may lie waiting behind the timer: it is let in first.
+      // If the main thread was busy, a reply may already wait behind the timer: it is read first.
       const timer = setTimeout(() => { setImmediate(() => { if (this.#waiting === waiting) this.#fail(`it took longer than ${limit_ms / 1000} s to read`) }) }, limit_ms)
       const settle = (): void => {
         clearTimeout(timer)
@@ -218,7 +219,7 @@ function isOutOfMemory (error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 }
 
-/** The program's environment without its own secrets and settings. */
+/** The program's environment without the program's own secrets and settings. */
 function environment (): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => name !== 'SERVICE_API_KEY' && !name.startsWith('SKILLET_')))
 }

@@ -13,36 +13,36 @@ const skillModule = fileURLToPath(new URL('../../../kernel/skill.js', import.met
 export interface DescribingOptions {
   config: Config
   data_dir: string
-  /** How long describing one skill may take. */
+  /** The time limit for describing one skill, in milliseconds. */
   describe_ms: number
   log: Logger
 }
 
-/** A folder that was not read in time. `unread`: it is read on, and `read` tells when it was. */
+/** A folder that was not read in time. `unread`: reading goes on, and `read` is called at its end. */
 export type Unread = Fault & { unread: true }
 
-/** A folder that is being read, or was read after nobody waited for it any more. */
+/** A folder that is still being read, or was read after its caller stopped waiting. */
 interface Late { revision: string, found: Described | Fault | undefined }
 
-/** The most folders that are read in one request. */
+/** The number of folders that are read in one request. */
 const togetherMax = 50
-/** How often is looked whether there is anything to wait for. */
+/** How often the waiting loop checks whether it should go on, in milliseconds. */
 const look_ms = 100
-/** The most folders that may be remembered because they were read too late. */
+/** The number of late folders that are remembered. */
 const lateMax = 10_000
 
 /**
- * Describes folders: what was described before and has not changed since is known from the cache; everything else is
- * read, and its code run, in worker threads.
+ * Describes folders: unchanged folders from the cache, and all other folders by reading them and running their code, in
+ * worker threads.
  */
 export class Describing {
   readonly #options: DescribingOptions
   readonly #cache: DescriptionCache
   readonly #reading: Reading
-  /** By path. */
+  /** The late folders by path. */
   readonly #late = new Map<string, Late>()
   #closed = false
-  /** Called with the path of a folder that was read after nobody waited for it any more. */
+  /** Called with the path of a folder that was read after its caller stopped waiting. */
   read: (path: string) => void = () => {}
 
   constructor (options: DescribingOptions) {
@@ -56,15 +56,15 @@ export class Describing {
 
   /**
    * Describes folders, one call at a time.
-   * @param lasting whether more is to be described soon, so that the thread stays for a while
-   * @param wait_ms how long is waited in all; a third of it where only modules are left that take long
-   * @returns what each folder holds, in their order. Rejects only with the signal's reason.
+   * @param lasting whether more folders are to be described soon, so that the thread is kept for a while
+   * @param wait_ms the time limit for all folders; a third of it when only slow modules are left
+   * @returns the contents of each folder, in the order of the folders. Rejects only with the signal's reason.
    */
   async describe (folders: readonly Folder[], signal: AbortSignal, { lasting, wait_ms }: { lasting: boolean, wait_ms: number }): Promise<(Described | Fault | Unread)[]> {
     const reading = this.#reading
     const known = await mapAtMost(readingMax, folders, async folder => {
       const described = await this.#cache.get(folder)
-      if (described === undefined && !signal.aborted) reading.start() // while others are looked up
+      if (described === undefined && !signal.aborted) reading.start() // while the other folders are looked up
       return described
     })
     try {
@@ -92,20 +92,23 @@ export class Describing {
     await this.#reading.close()
   }
 
-  /** Sees to it that the module of a skill that serves is not pruned. @returns whether it is there at all */
+  /**
+   * Prevents the module of a serving skill from being pruned.
+   * @returns whether the module exists
+   */
   keep (module: string): Promise<boolean> {
     return this.#cache.keep(module)
   }
 
-  /** Where scripts are trusted, without symbolic links; a directory that is not there trusts nothing. */
+  /** Tells whether a path is in a trusted directory, without symbolic links; a missing directory trusts no path. */
   async trustedPaths (): Promise<(path: string) => boolean> {
     const found = await Promise.all(this.#options.config.skills.trusted.map(path => realpath(path).catch(() => undefined)))
     return path => found.some(trusted => trusted !== undefined && (path === trusted || path.startsWith(trusted + sep)))
   }
 
   /**
-   * Waits until folders are read, but no longer than so long, nor where all that is left is stuck or nobody waits any
-   * more.
+   * Waits until folders are read, at most up to the time limit. It stops early when all remaining work is stuck, or
+   * when the signal aborts.
    */
   async #wait (done: Promise<unknown>, wait_ms: number, signal: AbortSignal): Promise<void> {
     const until_ms = performance.now() + wait_ms
@@ -115,7 +118,7 @@ export class Describing {
     }
   }
 
-  /** Reads folders and keeps what they hold. */
+  /** Reads folders and caches their contents. */
   async #readAll (folders: readonly Folder[], found: Map<Folder, Described | Fault>): Promise<void> {
     const modules = folders.filter(({ module }) => module)
     const works: Promise<void>[] = []
@@ -139,8 +142,8 @@ export class Describing {
   }
 
   /**
-   * Takes what was read of a folder, or is being read, since it was last asked for.
-   * @returns whether there is such a thing
+   * Takes a folder's contents, or its state, if it was read or is being read since the last call.
+   * @returns whether there was such a result
    */
   #takeLate (folder: Folder, found: Map<Folder, Described | Fault>): boolean {
     const late = this.#late.get(folder.path)
@@ -151,7 +154,7 @@ export class Describing {
     return true
   }
 
-  /** It is read on, though nobody waits for it. */
+  /** Remembers a folder whose reading goes on after its caller stopped waiting. */
   #remember ({ path, revision }: Folder): void {
     this.#late.delete(path)
     this.#late.set(path, { revision, found: undefined })
@@ -173,8 +176,8 @@ export class Describing {
 }
 
 /**
- * Folders that only have to be read are asked for together, which overlaps reading them with keeping what was read;
- * those whose code runs, alone.
+ * Folders without code are read together in one request, so that reading overlaps with caching; folders whose code runs
+ * are read one by one.
  */
 function chunksOf (folders: readonly Folder[]): Folder[][] {
   const chunks: Folder[][] = []
@@ -186,7 +189,9 @@ function chunksOf (folders: readonly Folder[]): Folder[][] {
   return chunks
 }
 
-/** What a promise comes to, unless the signal aborts before. Rejects with its reason then. */
+/**
+ * Resolves or rejects as the promise does, unless the signal aborts before. Then it rejects with the signal's reason.
+ */
 async function abortable<T> (promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   let abort = (): void => {}

@@ -9,29 +9,27 @@ export interface Version extends Omit<Described, 'skill'> { skill: SkillDefiniti
 /** An entry of a skills directory over time. */
 export interface Entry {
   looked: Looked
-  /** Differs whenever the entry, or a file elsewhere from which the skill was made, may differ. */
+  /** A text that differs whenever the entry, or a file elsewhere from which the skill was made, may differ. */
   key: string
-  /** The files elsewhere that were read, or looked for, when the entry was described last. */
+  /** The files elsewhere that were read, or looked for, at the last description of the entry. */
   outside: readonly string[]
-  /** The skill at present, once it was described. Neither version nor fault is there where nothing is a skill. */
+  /** The present skill, once it was described. Both version and fault are undefined when the entry is not a skill. */
   version: Version | undefined
   fault: Fault | undefined
-  /** The key of the state that was believed last. */
+  /** The key of the state that was last accepted. */
   believed: string | undefined
-  /** The version that serves: the last that was believed, had no fault and broke no tool of the version before. */
+  /** The version that serves: the last accepted version that had no fault and broke no tool of the version before. */
   good: Version | undefined
-  /** The faults that are reported: of the skill, or of tools that would serve no more. */
+  /** The reported faults: of the skill, or of tools that would no longer serve. */
   reported: readonly QuarantinedSkill[]
-  /** A change for the worse, believed when it is still the same at this time (performance.now()). */
+  /** A change for the worse, which is accepted if the state is still the same at this time (performance.now()). */
   pending: { key: string, until_ms: number } | undefined
 }
 
-/** The key of an entry whose folder is still being read, though nobody waits for it: nothing is known of the entry. */
+/** The key of an entry whose folder is still being read after its caller stopped waiting: its contents are unknown. */
 export const unread = 'unread'
 
-/**
- * The entry for a name. The state of the entry before it is kept, but for its version and fault, which are to be read.
- */
+/** The entry for a name. It keeps the state of the entry before, except version and fault, which must be read again. */
 export function entryOf (before: Entry | undefined, looked: Looked, key: string): Entry {
   const fault = looked !== undefined && 'error' in looked ? looked : undefined
   return {
@@ -41,8 +39,8 @@ export function entryOf (before: Entry | undefined, looked: Looked, key: string)
 }
 
 /**
- * The name under which an entry is a skill, or is broken. Undefined while it is neither, or not yet believed to be
- * broken.
+ * The name of an entry that is a skill or is broken. Undefined for other entries, and while a fault is not yet
+ * accepted.
  */
 export function nameOf (entry: Entry): string | undefined {
   if (entry.good !== undefined) return entry.good.skill.name
@@ -56,14 +54,15 @@ export function isKnown ({ looked, version, fault }: Entry): boolean {
 }
 
 /**
- * Takes over the version or fault of an entry. A change for the worse is taken over only when it has stayed.
- * @param now_ms absent: everything is believed at once
+ * Takes over the version or fault of an entry. A change for the worse is taken over only after it has lasted for a
+ * while.
+ * @param now_ms absent: every change is accepted at once
  */
 export function believe (entry: Entry, now_ms: number | undefined, patience_ms: number): void {
   const { key, version, good, pending } = entry
   if (entry.believed === key) return
   const broke = version !== undefined && good !== undefined && breaks(version, good)
-  // A manifest or module that is gone for a moment can make another kind of skill of the folder.
+  // When a manifest or module is missing for a moment, the folder can look like another kind of skill.
   const otherKind = version !== undefined && good !== undefined && good.skill.runtime !== version.skill.runtime
   const worse = version === undefined || otherKind || broke
   if (worse && now_ms !== undefined) {
@@ -76,7 +75,7 @@ export function believe (entry: Entry, now_ms: number | undefined, patience_ms: 
   if (entry.fault === undefined && !broke) entry.good = version
 }
 
-/** Whether a tool that serves would serve no more for a fault of its own. */
+/** Whether a tool that serves would no longer serve because of a fault of its own. */
 function breaks (version: Version, { skill }: Version): boolean {
   if (skill.runtime !== version.skill.runtime) return false
   return version.broken.some(({ tool }) => skill.tools.some(({ name }) => name === tool))

@@ -6,22 +6,28 @@ import { identityOf } from '../listing/list.ts'
 import type { Place } from '../listing/places.ts'
 import { Watchers, type OpenWatcher } from './watchers.ts'
 
-/** What a change waits for: this long without another, and no longer than that in all, in milliseconds. */
+/** The time without further changes before a change is read, and the maximum of that wait, in milliseconds. */
 const settle_ms = { quiet: 150, most: 2_000 }
-/** A change is looked at again after so long: files may come between the reading of a new folder and its watching. */
+/**
+ * The time after which a change is read again, in milliseconds: files may be added after a new folder is read and
+ * before it is watched.
+ */
 const echo_ms = 1_000
-/** How often everything is looked at, for what no event told, and how often where there are no events. */
+/**
+ * How often all entries are checked for changes without events, and how often where there are no events, in
+ * milliseconds.
+ */
 const rescan_ms = { events: 60_000, polling: 2_000 }
-/** How often each directory is looked for. */
+/** How often the existence of each directory is checked, in milliseconds. */
 const seek_ms = 1_000
-/** After a look, the next waits as long as that one took, and no longer than this, in milliseconds. */
+/** After a check, the next one waits as long as that check took, and at most this long, in milliseconds. */
 const restMax_ms = 5_000
 
 export interface FollowOptions {
   library: Library
-  /** The library has something else to give. */
+  /** Called when the library has other skills than before. */
   changed: () => void
-  /** `off`: only what was being read when the library was loaded is taken up. */
+  /** `off`: only the folders that were still being read at the library's load are added later. */
   mode: 'events' | 'polling' | 'off'
   open?: OpenWatcher
   log: Logger
@@ -29,8 +35,8 @@ export interface FollowOptions {
 }
 
 /**
- * Keeps a library true: events of the file system say where to look, and the files there say whether anything changed.
- * Events are gathered until they pause; where they fail, everything is looked at again and again.
+ * Keeps a library up to date. Events of the file system show which entries to check, and the files there show whether
+ * they changed. Events are collected until they pause; where events fail, all entries are checked periodically.
  */
 export class Follow {
   readonly #options: FollowOptions
@@ -38,15 +44,15 @@ export class Follow {
   readonly #stopped = new AbortController()
   readonly #watchers: Watchers
   #polling: boolean
-  /** Where to look; undefined stands for everywhere. */
+  /** The entries to check; undefined means all entries. */
   #dirty: Map<Place, Set<string>> | undefined = new Map()
   #due = false
-  /** performance.now() of the first event that is being waited with. */
+  /** The time (performance.now()) of the first collected event. */
   #since_ms: number | undefined
   #timer: NodeJS.Timeout | undefined
   readonly #timers = new Set<NodeJS.Timeout>()
   #running: Promise<void> | undefined
-  /** Not before this (performance.now()). */
+  /** The earliest time of the next check (performance.now()). */
   #rest_ms = 0
 
   constructor (options: FollowOptions) {
@@ -64,17 +70,17 @@ export class Follow {
     else this.#lookAround()
   }
 
-  /** Looks where events, or a while, say that something may have changed. */
+  /** Checks the entries that may have changed, according to events or after a time. */
   #lookAround (): void {
     const seeking = setInterval(() => { void this.#seek() }, seek_ms).unref()
     this.#scope.defer(() => { clearInterval(seeking) })
     this.#scope.defer(() => { for (const timer of this.#timers) clearTimeout(timer) })
     this.#rescan()
     this.#watch()
-    this.#everywhere() // for what changed since the library was loaded
+    this.#everywhere() // finds the changes since the library was loaded
   }
 
-  /** Resolves when nothing is read any more. */
+  /** Resolves when no folder is being read any more. */
   async close (): Promise<void> {
     this.#stopped.abort(new Error('the skills are not followed any more'))
     clearTimeout(this.#timer)
@@ -94,13 +100,13 @@ export class Follow {
     this.#wait(settle_ms.quiet)
   }
 
-  /** Runs after so long, or later when more comes meanwhile. */
+  /** Runs a check after a time, or later if more events arrive meanwhile. */
   #wait (ms: number): void {
     if (this.#stopped.signal.aborted) return
     const now = performance.now()
     this.#since_ms ??= now
     this.#due = true
-    if (this.#running !== undefined) return // it looks when it has ended
+    if (this.#running !== undefined) return // the running check starts the next one at its end
     const at_ms = Math.max(Math.min(now + ms, this.#since_ms + settle_ms.most), this.#rest_ms)
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
@@ -152,8 +158,8 @@ export class Follow {
   }
 
   /**
-   * Looks whether each directory was replaced by another, and for the files that a skill at fault lacks: no event says
-   * when these are made, or replaced.
+   * Checks whether a directory was replaced by another one, and whether missing files of faulty skills exist now: no
+   * event reports that these are created or replaced.
    */
   async #seek (): Promise<void> {
     for (const { place, listing } of this.#options.library.shelves) {

@@ -12,29 +12,30 @@ export interface LibraryOptions {
   places: readonly Place[]
   describing: Describing
   interpreters: Interpreters
-  /** How long listing a directory may take. */
+  /** The time limit for listing a directory, in milliseconds. */
   list_ms: number
-  /** How long a change for the worse must stay before it is believed. */
+  /** How long a change for the worse must last before it is accepted, in milliseconds. */
   patience_ms: number
-  /** How long loading, or a change, waits for folders to be read: those that take longer follow. */
+  /** How long a load or a refresh waits for folders to be read, in milliseconds; slower folders are added later. */
   wait_ms: number
 }
 
 /** The result of reading the entries that may have changed. */
 interface Refreshed {
-  /** The entries that did change. */
+  /** The entries that changed. */
   changed: Dirty
-  /** The entries to look at again, and after how many milliseconds. */
+  /** The entries to check again, and the delay in milliseconds. */
   again: Dirty
   again_ms: number
-  /** Whether other skills are loaded than before. */
+  /** Whether the loaded skills differ from those before. */
   different: boolean
 }
 
 /**
- * The skills of all places: skills of later places shadow earlier skills of the same name, be they broken or not, so
- * that a skill that can't be loaded is not replaced by another in silence. A skill that was good and is now broken goes
- * on serving as it was; the fault is reported once it has stayed for a while, since it may be half of a save.
+ * The skills of all places. Skills of later places shadow earlier skills of the same name, even when they are broken,
+ * so that a skill that can't be loaded is not silently replaced by another one. A good skill that becomes broken
+ * continues to serve its earlier version; the fault is reported only after it has lasted for a while, since the author
+ * may be in the middle of saving.
  */
 export class Library {
   readonly #options: LibraryOptions
@@ -45,7 +46,7 @@ export class Library {
     this.#options = options
   }
 
-  /** The skills that were loaded last. */
+  /** The skills of the last load or refresh. */
   get loaded (): LoadedSkills {
     return this.#loaded
   }
@@ -57,8 +58,8 @@ export class Library {
   }
 
   /**
-   * The entries at fault whose files elsewhere have changed: such files may not have been there before, so that nothing
-   * could watch them.
+   * The faulty entries whose files elsewhere have changed: such files may not have existed before, so that they could
+   * not be watched.
    */
   async mendable (): Promise<Dirty> {
     const found = new Map<Place, Set<string>>()
@@ -71,7 +72,9 @@ export class Library {
     return found
   }
 
-  /** Calls back with an entry whose folder was read after nobody waited for it any more: it is to be looked at. */
+  /**
+   * Calls back with an entry whose folder was read after its caller stopped waiting; the entry must then be refreshed.
+   */
   whenRead (listener: (place: Place, name: string) => void): void {
     this.#options.describing.read = path => {
       for (const { place, entries } of this.#shelves) {
@@ -90,8 +93,8 @@ export class Library {
   }
 
   /**
-   * Reads everything anew and takes it as it is. Rejects only with the signal's reason.
-   * @param only reads what can be the skill of this name, and nothing else
+   * Reads all entries again and accepts every change. Rejects only with the signal's reason.
+   * @param only reads only entries that can be the skill of this name
    */
   async load (signal: AbortSignal, only?: string): Promise<LoadedSkills> {
     await this.#list(undefined, signal, only)
@@ -150,18 +153,22 @@ export class Library {
     return good?.skill.module === undefined || await this.#options.describing.keep(good.skill.module)
   }
 
-  /** Describes the entries that are to serve and combines them. @param now_ms absent: everything is believed at once */
+  /**
+   * Describes the entries that are to serve and combines them.
+   * @param now_ms absent: every change is accepted at once
+   */
   async #settle (now_ms: number | undefined, signal: AbortSignal): Promise<void> {
     const { describing, patience_ms, wait_ms } = this.#options
     const until_ms = performance.now() + wait_ms
     const trusts = await describing.trustedPaths()
     for (;;) {
-      // A folder that another folder shadows is described when the other goes, or is broken and not yet believed so.
+      // A shadowed folder is described when the other folder is removed, or is broken with a fault that is not yet
+      // accepted.
       const all = this.#shelves.flatMap(shelf => [...shelf.entries.values()])
       for (const entry of all) if (isKnown(entry)) believe(entry, now_ms, patience_ms)
       const todo = winnersOf(this.#shelves).filter(({ entry }) => !isKnown(entry))
       if (todo.length === 0) break
-      const folders = todo.map(({ entry }) => entry.looked as Folder) // a fault is known
+      const folders = todo.map(({ entry }) => entry.looked as Folder) // entries with a fault need no reading
       const lasting = now_ms !== undefined
       const described = await describing.describe(folders, signal, { lasting, wait_ms: until_ms - performance.now() })
       for (const [i, description] of described.entries()) {
@@ -184,7 +191,7 @@ export class Library {
       entry.key = 'unread' in description ? unread : await keyOf(folder, entry.outside)
       return
     }
-    // Said here, and not by the thread in which code of skills runs.
+    // Decided here, and not in the thread in which code of skills runs.
     const trusted = shelf.place.bundled || trusts(folder.real_path)
     const { tools, warnings } = await this.#options.interpreters.choose(folder, description.skill.tools)
     const skill = { ...description.skill, name: folder.name, directory: folder.path, trusted, tools }
@@ -195,7 +202,10 @@ export class Library {
   }
 }
 
-/** The skill with a digest of all of it, where the thread's digest holds; without it, the kernel compares skills. */
+/**
+ * The skill with a digest of all its parts, if the thread's digest is complete; without a digest, the kernel compares
+ * skills.
+ */
 function withDigest ({ digest, ...skill }: SkillDefinition, described: DescribedSkill): SkillDefinition {
   if (digest === undefined || skill.tools.some((tool, i) => tool !== described.tools[i])) return skill
   return { ...skill, digest: `${digest} ${skill.trusted ? 'trusted' : ''} ${skill.directory}` }

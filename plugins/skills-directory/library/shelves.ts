@@ -4,7 +4,7 @@ import type { Listing } from '../listing/list.ts'
 import type { Place } from '../listing/places.ts'
 import { nameOf, type Entry } from './entry.ts'
 
-/** The skills directory of a place, as it was listed last. */
+/** The skills directory of a place, with its last listing. */
 export interface Shelf { place: Place, listing: Listing, entries: Map<string, Entry> }
 
 /** An entry that no later entry of the same name shadows. */
@@ -17,7 +17,7 @@ export function winnersOf (shelves: readonly Shelf[]): Winner[] {
     for (const entry of shelf.entries.values()) {
       const name = nameOf(entry)
       if (name === undefined) continue
-      winners.delete(name) // for the order: later places last
+      winners.delete(name) // to keep the order: later places last
       winners.set(name, { entry, shelf })
     }
   }
@@ -43,7 +43,10 @@ export function combine (shelves: readonly Shelf[]): LoadedSkills {
   return loaded
 }
 
-/** Whether the same skills are loaded. A skill that was described anew counts as another, which the kernel compares. */
+/**
+ * Whether the same skills are loaded. A skill that was described again counts as different; the kernel then compares
+ * it.
+ */
 export function isSame (a: LoadedSkills, b: LoadedSkills): boolean {
   const { skills: skillsA, ...restA } = a
   const { skills: skillsB, ...restB } = b

@@ -9,30 +9,30 @@ import { countsForRevision, depthMax } from '../listing/revision.ts'
 export type OpenWatcher = (paths: string[], options: ChokidarOptions) => Pick<FSWatcher, 'on' | 'close'>
 
 export interface WatchersOptions {
-  /** For tests; chokidar's by default. */
+  /** Opens watchers, for tests; chokidar's by default. */
   open?: OpenWatcher
   log: Logger
-  /** Something changed at an entry of a place, or in the place itself. */
+  /** Called when an entry of a place, or the place itself, changed. */
   hint: (place: Place, name: string | undefined) => void
-  /** The system gives no more watchers. */
+  /** Called when the system provides no more watchers. */
   failed: (reason: string) => void
 }
 
-/** A place with what is known of it. */
+/** A place with its listing and the files outside it. */
 export interface Shelf { place: Place, listing: Listing, outside: (name: string) => readonly string[] }
 
 /**
- * What is to be watched. A folder that was replaced by another has another key: what watched the old one sees nothing
- * of the new.
+ * A set of paths to watch. When a folder is replaced by another one, its key changes, since the watcher of the old
+ * folder gets no events of the new one.
  */
 interface Wanted { key: string, paths: string[], place: Place, root: string, name: string | undefined, ignored: (path: string, isFile: boolean) => boolean }
 
 const common = { ignoreInitial: true, followSymlinks: false, ignorePermissionErrors: true, atomic: false } satisfies ChokidarOptions
 
 /**
- * Watchers of the file system for what counts of the skills: one for each place, as deep as what tells that a folder is
- * a skill, and one for each folder of which more counts, or that lies elsewhere. Links are never followed, so that
- * nothing is endless.
+ * Watchers of the file system for the files that matter to skills: one for each place, deep enough to see whether a
+ * folder is a skill, and one for each folder of which more files matter, or that is elsewhere. Links are never
+ * followed, so that the watched tree is finite.
  */
 export class Watchers {
   readonly #options: WatchersOptions
@@ -45,7 +45,7 @@ export class Watchers {
     this.#open = options.open ?? ((paths, options) => new FSWatcher(options).add(paths))
   }
 
-  /** Watches this, and nothing else any more. */
+  /** Watches these places, and ends all other watchers. */
   follow (shelves: readonly Shelf[]): void {
     if (this.#closed) return
     const wanted = new Map(shelves.flatMap(wantedOf).map(want => [want.key, want]))

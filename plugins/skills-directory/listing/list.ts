@@ -7,42 +7,45 @@ import { systemMessage } from '../shared/files.ts'
 import type { Fault, Folder } from '../shared/protocol.ts'
 import { revisionOf } from './revision.ts'
 
-/** The most entries of a directory that are looked at. */
+/** The number of entries of a directory that are read. */
 export const entriesMax = 10_000
-/** How many folders are read at once. */
+/** The number of folders that are read at once. */
 export const readingMax = 16
 
-/** Modules that a script skill may consist of. */
+/** The file names of a script skill's module. */
 export const MODULES = ['skill.js', 'skill.mjs', 'skill.ts'] as const
 export const MANIFEST = 'skill.toml'
-/** Instructions in the format of Agent Skills; alone in a folder, they are a skill. The first name is the right one. */
+/**
+ * The names of instructions in the format of Agent Skills; without other files in a folder, they are a skill. The first
+ * name is the correct one.
+ */
 export const INSTRUCTIONS = ['SKILL.md', 'skill.md'] as const
 
-/** What an entry of a skills directory is; undefined for one without a skill in it. */
+/** The result of checking an entry of a skills directory; undefined for an entry without a skill. */
 export type Looked = Folder | Fault | undefined
 
-/** What a skills directory holds. */
+/** The contents of a skills directory. */
 export interface Listing {
-  /** By the entry's name: directories, and what might be one. */
+  /** The entries by name: directories, and entries that may be directories. */
   entries: Map<string, Looked>
   /** Entries that are symbolic links. */
   linked: Set<string>
-  /** What is wrong with the directory itself. */
+  /** The faults of the directory itself. */
   faults: Fault[]
-  /** Where the directory really is; undefined where it is not there. */
+  /** The path of the directory without symbolic links; undefined when the directory is missing. */
   real_path: string | undefined
-  /** Differs when the directory was replaced by another. */
+  /** A text that differs when the directory was replaced by another one. */
   identity: string | undefined
 }
 
 export interface ListOptions {
-  /** An earlier listing, and the entries that may have changed since: others are not looked at again. */
+  /** An earlier listing, and the entries that may have changed since; other entries are not read again. */
   known?: { listing: Listing, changed: ReadonlySet<string> } | undefined
   /** Entries that can't be the skill of this name are left out. */
   only?: string | undefined
 }
 
-/** Looks at the entries of a directory. Rejects only with the signal's reason. */
+/** Reads the entries of a directory. Rejects only with the signal's reason. */
 export async function listSkills (directory: string, signal: AbortSignal, { known, only }: ListOptions = {}): Promise<Listing> {
   const listing: Listing = { entries: new Map(), linked: new Set(), faults: [], real_path: undefined, identity: undefined }
   const fault = (error: string): void => { listing.faults.push({ name: basename(directory), path: directory, error }) }
@@ -75,7 +78,7 @@ export async function listSkills (directory: string, signal: AbortSignal, { know
   return listing
 }
 
-/** Of several folders whose names come to the same, the one that has that name is the skill, or the first. */
+/** When several folders lead to the same name, the skill is the folder with exactly that name, or the first one. */
 function refuseTwins (entries: Map<string, Looked>): void {
   const first = new Map<string, string>()
   for (const [entry, looked] of entries) {
@@ -104,12 +107,12 @@ async function look (directory: string, entry: string): Promise<Looked> {
   }
 }
 
-/** What tells a directory from one that took its place: that may have been given the same number. */
+/** A text that distinguishes a directory from another one that replaced it; the inode alone may be reused. */
 export function identityOf ({ ino, birthtimeMs }: Stats): string {
   return `${ino} ${birthtimeMs}`
 }
 
-/** A skill's name for a folder that was made for other programs: `PDF_tools` is `pdf-tools`. */
+/** The skill name for a folder that was made for other programs: `PDF_tools` becomes `pdf-tools`. */
 function lenientName (entry: string): string {
   return entry.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 64)
 }

@@ -3,18 +3,18 @@ import { fileURLToPath } from 'node:url'
 import { configHome, type Config } from '../../../kernel/index.ts'
 import { listSkills, type Listing, type ListOptions } from './list.ts'
 
-/** Where the bundled skills lie, beside the compiled plugins. */
+/** The directory of the bundled skills, beside the compiled plugins. */
 const bundledDirectory = fileURLToPath(new URL('../../../skills', import.meta.url))
 
 /** A directory of skill folders. */
 export interface Place {
   path: string
-  /** Whether the user named it, so that its absence is an error. */
+  /** Whether the user configured it, so that it is an error when it is missing. */
   named: boolean
   bundled: boolean
 }
 
-/** Where skills come from; later places shadow earlier ones. */
+/** The directories of skills; later places shadow earlier ones. */
 export function placesOf ({ bundled, directories }: Config['skills']): Place[] {
   const last = directories.filter((path, i) => directories.indexOf(path, i + 1) < 0)
   return [
@@ -24,11 +24,11 @@ export function placesOf ({ bundled, directories }: Config['skills']): Place[] {
   ]
 }
 
-/** `listSkills`, but a directory whose file system does not answer is at fault after `limit_ms`. */
+/** As `listSkills`, but a directory whose file system does not answer gets a fault after `limit_ms`. */
 export async function listPlace ({ path }: Place, limit_ms: number, signal: AbortSignal, options: ListOptions = {}): Promise<Listing> {
   const limit = AbortSignal.timeout(limit_ms)
   const both = AbortSignal.any([signal, limit])
-  // A call that the file system holds up is ended by no signal.
+  // An abort signal does not end a call that the file system blocks.
   const late = new Promise<never>((_resolve, reject) => { both.addEventListener('abort', () => { reject(both.reason) }, { once: true }) })
   try {
     return await Promise.race([listSkills(path, both, options), late])

@@ -3,16 +3,16 @@ import { readdir, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { isInstructions, isPassedOver, mayBeScript, REFERENCES, scriptDepthMax, SCRIPTS } from '../shared/script-files.ts'
 
-/** The most files of a skill folder that count for its revision, and how deep they may lie. */
+/** The number of a skill folder's files that count for its revision, and their maximum depth. */
 const filesMax = 1_000
 export const depthMax = 8
-/** What is read of a skill without a module, beside its scripts and the texts that name them. */
+/** The files of a skill without a module that are read, beside its scripts and the texts that name them. */
 const files = new Set(['skill.toml', 'requirements.txt'])
 
 /**
- * A text that differs whenever the skill may: by name, size, inode and times of files, so that nothing is read. With a
- * module, all files of the folder count, since it may read any of them when it is imported; those under `node_modules`
- * and hidden ones do not, nor what it imports from outside its folder.
+ * A text that differs whenever the skill may differ. It is made from names, sizes, inodes and times of files, so that
+ * no file is read. With a module, all files of the folder count, since the module may read any of them when it is
+ * imported; except hidden files, files under `node_modules`, and imports from outside the folder.
  * @param present the names in the folder
  */
 export async function revisionOf (folder: string, module: boolean, present: ReadonlySet<string>): Promise<string> {
@@ -27,7 +27,7 @@ export async function revisionOf (folder: string, module: boolean, present: Read
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Whether a file may count for the revision of a folder, as far as its place tells. */
+/** Whether a file may count for the revision of a folder, according to its path. */
 export function countsForRevision (folder: string, file: string, module = true): boolean {
   const parts = relative(folder, file).split(sep)
   if (parts.length === 1 && parts[0] === '') return true
@@ -35,7 +35,7 @@ export function countsForRevision (folder: string, file: string, module = true):
   return parts.length <= depthMax && parts.every(part => part !== 'node_modules' && !part.startsWith('.'))
 }
 
-/** A text that differs whenever one of the files does, and is the same while one is not there. */
+/** A text that differs whenever one of the files differs, and that stays the same while a file is missing. */
 export async function stampOf (files: readonly string[]): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) hash.update(await line(file))
@@ -46,18 +46,20 @@ function isTextOfSkill (name: string): boolean {
   return files.has(name) || isInstructions(name)
 }
 
-/** Folders have no ending, most often; that one is no script is known when it is looked at. */
+/** Most folders have no file extension; whether an entry is a script is checked later. */
 function isScriptOrFolder (name: string): boolean {
   return mayBeScript(name) || name === '__init__.py' || files.has(name)
 }
 
-/** Texts of which only those that lie right there are read. */
+/** Adds the texts that are directly in the folder; texts in subfolders are not read. */
 async function walkReferences (folder: string, hash: Hash, files: { left: number }): Promise<void> {
   const names = await readdir(folder).catch((): string[] => [])
   for (const name of names.filter(isInstructions).sort()) if (files.left-- > 0) hash.update(await line(join(folder, name)))
 }
 
-/** What may be a script, or tells what one needs. What scripts only read does not count, whatever there is of it. */
+/**
+ * Adds the files that may be scripts, or that declare a script's requirements. Other data of scripts does not count.
+ */
 async function walkScripts (folder: string, depth: number, hash: Hash, files: { left: number }): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   for (const entry of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
@@ -75,7 +77,7 @@ async function walk (folder: string, depth: number, hash: Hash, files: { left: n
     if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
     if (files.left-- <= 0) return
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) { // a linked folder counts as the link it is: following it may never end
+    if (entry.isDirectory()) { // a linked folder counts as a link: following it may never end
       if (depth < depthMax) await walk(path, depth + 1, hash, files)
       continue
     }

@@ -10,15 +10,18 @@ const loaders: Readonly<Record<string, Loader>> = {
   '.js': 'js', '.mjs': 'js', '.cjs': 'js', '.jsx': 'jsx', '.ts': 'ts', '.mts': 'ts', '.cts': 'ts', '.tsx': 'tsx'
 }
 
-/** In the bundle, these would tell where the cache is; a file means the place it was written in. */
+/**
+ * In the bundle, these expressions would give the location of the cache; the author of a file means the file's own
+ * location.
+ */
 export const placeDefines: Record<string, string> = {
   'import.meta.url': '__skillet_url', 'import.meta.filename': '__skillet_file', 'import.meta.dirname': '__skillet_folder',
   __filename: '__skillet_file', __dirname: '__skillet_folder'
 }
 
 /**
- * Gives each file the values that the names above stand for. They are put before its first character, so that lines
- * stay.
+ * Gives each file its own values of the names above. They are put before the first character of the file, so that line
+ * numbers stay the same.
  */
 export const filesKnowTheirPlace: Plugin = {
   name: 'files-know-their-place',
@@ -37,12 +40,13 @@ export const filesKnowTheirPlace: Plugin = {
   }
 }
 
-/** What a path without these may mean. */
+/** The file extensions that are tried for a path without one of them. */
 const endings = ['', '.ts', '.tsx', '.js', '.jsx', '.json']
 
 /**
- * Names the files that a build reads, and those that it looks for: where it fails, they are what may mend it.
- * @param names is called with absolute paths; not all of them have to be there
+ * Reports the files that a build reads, and those that it looks for: after a failed build, a change of one of them may
+ * solve the problem.
+ * @param names called with absolute paths; not all of them need to exist
  */
 export function inputsAreNamed (names: (path: string) => void): Plugin {
   return {
@@ -63,7 +67,7 @@ export function inputsAreNamed (names: (path: string) => void): Plugin {
   }
 }
 
-/** Where a package may lie, from a folder upwards. */
+/** The paths where a package may be, from a folder upwards. */
 function packagePlaces (path: string, folder: string): string[] {
   if (isBuiltin(path) || path === 'skillet/skill') return []
   const name = path.split('/').slice(0, path.startsWith('@') ? 2 : 1)
@@ -77,8 +81,8 @@ function packagePlaces (path: string, folder: string): string[] {
 const passed = Symbol('resolved by esbuild itself')
 
 /**
- * Leaves packages where they are, by their absolute path: they may hold what can't be bundled, and skills share them.
- * What is asked for only when it is needed, and is not there, is left to fail then.
+ * Does not bundle packages, but imports them by their absolute path: they may contain files that can't be bundled, and
+ * skills share them. A missing package that is imported only when it is needed fails at that time.
  */
 export function packagesStay (skill_module: string): Plugin {
   return {

@@ -8,22 +8,21 @@ import { filesKnowTheirPlace, inputsAreNamed, packagesStay, placeDefines } from 
 import { firstLine, SkillFault } from '../shared/files.ts'
 import type { DescriberData } from '../shared/protocol.ts'
 
-/** A built module that no skill has used for so long is removed. */
+/** A built module is removed when no skill has used it for this time, in milliseconds. */
 const unusedMax_ms = 14 * 24 * 60 * 60 * 1000
-/** Changes when what is built from the same inputs does. */
+/** Changes whenever the output for the same inputs changes. */
 const recipe = `2 ${esbuildVersion}`
 
-/** What a build was made of, kept beside it: another is made when any of this changes. */
+/** The inputs of a build, stored beside it: when any of them changes, the module is built again. */
 interface Receipt { recipe: string, revision: string, module: string, inputs: Record<string, string> }
 
 /**
- * Bundles a skill's module, with what it imports but for packages, into one file in the cache, or finds it there. The
- * file is named by its content and never changes: runs of a version have that version to the end, whatever becomes of
- * the folder.
- * @param revision of the folder the module lies in
- * @param inputs takes the absolute paths of the files it is built from; where it can't be built, also of those that
- * were looked for
- * @returns absolute path of a module named by its content
+ * Bundles a skill's module and its imports except packages into one file in the cache, or finds that file there. The
+ * file is named after its content and never changes: a run keeps its version to the end, even when the folder changes.
+ * @param revision revision of the folder that contains the module
+ * @param inputs receives the absolute paths of the files from which it is built; after a failed build also of those
+ * that were looked for
+ * @returns absolute path of a module named after its content
  * @throws SkillFault with file, line and column
  */
 export async function buildModule (entry: string, revision: string, { cache_dir, skill_module }: DescriberData, inputs: Set<string>): Promise<string> {
@@ -59,13 +58,13 @@ async function bundle (entry: string, skill_module: string, inputs: Set<string>)
       plugins: [inputsAreNamed(path => { named.add(path) }), packagesStay(skill_module), filesKnowTheirPlace],
       banner: { js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(${JSON.stringify(pathToFileURL(entry).href)});` },
       sourcemap: 'inline',
-      tsconfigRaw: '{}', // one that lies further up is none of the skill's
+      tsconfigRaw: '{}', // a tsconfig.json in a parent folder does not belong to the skill
       metafile: true,
       write: false,
       logLevel: 'silent'
     })
     if (output === undefined) throw new Error('esbuild gave no output')
-    // esbuild also names inputs that are no files, such as `(disabled):fs`.
+    // esbuild also names inputs that are not files, such as `(disabled):fs`.
     for (const path of Object.keys(metafile.inputs).map(input => resolve(dirname(entry), input))) if (existsSync(path)) inputs.add(path)
     return output.text
   } catch (error) {
@@ -74,7 +73,10 @@ async function bundle (entry: string, skill_module: string, inputs: Set<string>)
   }
 }
 
-/** `:3:7 can't be built: Expected ")"`, naming another file where the fault is in one that was imported. */
+/**
+ * The message of a failed build, such as `:3:7 can't be built: Expected ")"`; it names another file when the fault is
+ * in an imported file.
+ */
 function describeFailure (error: unknown, entry: string): string {
   const [first] = isBuildFailure(error) ? error.errors : []
   if (first === undefined) return ` can't be built: ${firstLine(messageOf(error))}`
@@ -91,11 +93,11 @@ function isBuildFailure (error: unknown): error is BuildFailure {
 
 function readReceipt (path: string, revision: string): Receipt | undefined {
   try {
-    const receipt = JSON.parse(readFileSync(path, 'utf8')) as Receipt // ours; anything else fails the comparisons below
+    const receipt = JSON.parse(readFileSync(path, 'utf8')) as Receipt // other contents fail the comparisons below
     if (receipt.recipe !== recipe || receipt.revision !== revision || !existsSync(join(dirname(path), receipt.module))) return undefined
     return Object.entries(receipt.inputs).every(([input, hash]) => sha256(readFileSync(input)) === hash) ? receipt : undefined
   } catch {
-    return undefined // not there, damaged, or an input has gone: build
+    return undefined // missing, damaged, or without one of its inputs: build again
   }
 }
 
@@ -107,7 +109,10 @@ function sha256 (data: string | Buffer): string {
   return createHash('sha256').update(data).digest('hex')
 }
 
-/** Removes what no skill has used for a long time. @returns how many files */
+/**
+ * Removes the modules that no skill has used for a long time.
+ * @returns the number of removed files
+ */
 export function pruneCache (cache_dir: string): number {
   if (!existsSync(cache_dir)) return 0
   const before_ms = Date.now() - unusedMax_ms

@@ -10,10 +10,10 @@ import { countsForRevision } from '../listing/revision.ts'
 import { findModule, readScript } from './script.ts'
 import { defineEach, type BrokenTool, type ToolSource } from '../shared/tools.ts'
 
-/** The most files elsewhere that are told of a fault. */
+/** The number of files elsewhere that a fault lists. */
 const outsideMax = 1_000
 
-/** Reads one skill folder. Never throws: what is wrong comes back as a fault. Imports the module of a script skill. */
+/** Reads one skill folder. Never throws: an error becomes a fault. Imports the module of a script skill. */
 export async function describeSkill (folder: Folder, data: DescriberData): Promise<Description> {
   const importing: Importing = { begun: false, inputs: new Set() }
   const outside = (): string[] => [...importing.inputs].filter(file => !countsForRevision(folder.path, file))
@@ -30,7 +30,7 @@ export async function describeSkill (folder: Folder, data: DescriberData): Promi
 interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[] }
 
 /**
- * Whether code of the skill has begun to run, and the files that its module was built from, or that a build in vain
+ * Whether code of the skill has begun to run, and the files from which its module was built, or that a failed build
  * looked for.
  */
 interface Importing { begun: boolean, inputs: Set<string> }
@@ -65,18 +65,18 @@ async function read (given: Folder, data: DescriberData, importing: Importing): 
 
 type Common = Pick<DescribedSkill, 'name' | 'instructions' | 'reads_files' | 'config_from' | 'directory' | 'runtime'>
 
-/** The files of a skill's folder that describe it, as far as they were read. */
+/** The files in a skill's folder that describe the skill, with the contents that were read. */
 interface Source {
   manifestPath: string
   manifest: ManifestFrame
-  /** Absolute path of its module, where it has one. */
+  /** The absolute path of its module, if it has one. */
   module: string | undefined
   common: Common
-  /** That of SKILL.md. */
+  /** The description in SKILL.md. */
   description: string | undefined
 }
 
-/** @throws SkillFault when the folder of an Agent Skill has what only other skills have */
+/** @throws SkillFault when the folder of an Agent Skill has parts that only other kinds of skills may have */
 function refuseAgentFault ({ module }: Folder, manifestPath: string, { tools }: ManifestFrame): void {
   if (module) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent", but the folder has a module')
   if (tools === undefined) return
@@ -84,7 +84,10 @@ function refuseAgentFault ({ module }: Folder, manifestPath: string, { tools }: 
   throw new SkillFault(manifestPath, `skill.toml says runtime = "agent" and has [[tools]]; ${where}`)
 }
 
-/** A skill of commands. @param text that of its manifest */
+/**
+ * Reads a skill of commands.
+ * @param text text of its manifest
+ */
 function readNative ({ manifestPath, manifest, module, common, description }: Source, text: string): Read {
   if (module !== undefined) {
     throw new SkillFault(manifestPath, `skill.toml says runtime = "native", but the folder has a ${basename(module)}`)
@@ -97,7 +100,7 @@ function readNative ({ manifestPath, manifest, module, common, description }: So
   return { skill: { ...common, ...texts, ...defined, revision }, broken, warnings: [] }
 }
 
-/** A skill of functions, whose module is imported. */
+/** Reads a skill of functions, whose module is imported. */
 async function readModule ({ manifestPath, manifest, module, common, description }: Source, revision: string, data: DescriberData, importing: Importing): Promise<Read> {
   if (module === undefined) {
     throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
@@ -117,7 +120,7 @@ function refuseOtherName (path: string, given: string | undefined, folder: strin
   if (given !== undefined && given !== folder) throw new SkillFault(path, `${basename(path)} names the skill "${given}", but its folder is "${folder}"; they must be equal`)
 }
 
-/** Description and version, from the first that has them. */
+/** Description and version, each from the first source that has it. */
 function described (
   path: string, manifest: ManifestFrame, script: { description?: string, version?: string }, description: string | undefined
 ): Pick<SkillDefinition, 'description' | 'version'> {
@@ -128,8 +131,8 @@ function described (
 }
 
 /**
- * Tools and permissions. A broken tool stays away, unless all are.
- * @throws Error then, with what is wrong with the first
+ * Tools and permissions. A broken tool is left out, unless all tools are broken.
+ * @throws Error with the fault of the first tool, when all tools are broken
  */
 function withTools (path: string, skill: string, sources: readonly (ToolSource | BrokenTool)[], permissions: ManifestFrame['permissions']): { defined: Pick<SkillDefinition, 'tools' | 'permissions'>, broken: QuarantinedSkill[] } {
   const { tools, broken } = defineEach(sources)
@@ -142,12 +145,12 @@ function withTools (path: string, skill: string, sources: readonly (ToolSource |
   }
 }
 
-/** Where a message does not begin with the file it is about. */
+/** Puts the file's path before a message that does not begin with it. */
 function located (path: string, error: string): string {
   return error.startsWith(basename(path)) ? error : `${basename(path)}: ${error}`
 }
 
-/** What is thrown in there is the fault of this file. */
+/** Turns an error that is thrown by `work` into a fault of this file. */
 function within<T> (path: string, work: () => T): T {
   try {
     return work()

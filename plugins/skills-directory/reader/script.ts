@@ -7,24 +7,24 @@ import { MODULES } from '../listing/list.ts'
 import type { DescriberData, Folder } from '../shared/protocol.ts'
 import type { BrokenTool, ToolSource } from '../shared/tools.ts'
 
-/** Taken before a module could replace them. */
+/** Saved here before a module can replace them. */
 const { parse, stringify } = JSON
 
-/** The most text, in characters, that a module may say of its tools. */
+/** The size limit of a module's description of its tools, in characters. */
 const descriptionMax = 4 * 1_048_576
 
 let compiled: { frame: Check, tools: Check } | undefined
-/** Compiled when there is something to check: that takes a good part of a thread's start. */
+/** Compiled at the first check, since compiling takes a large part of a thread's start. */
 const checks = (): { frame: Check, tools: Check } => compiled ??= {
   frame: compileCheck(ScriptFrame, 'module', { checked: true }), tools: compileCheck(ScriptTools, 'module/tools', { checked: true })
 }
 
-/** The built module, and what its default export says of itself. */
+/** The built module, and the description in its default export. */
 export interface Script { module: string, file: ScriptFrame, tools: (ToolSource | BrokenTool)[] }
 
 /**
  * Builds a script skill's module, imports it and reads its description. This runs the module's code.
- * @param inputs takes the files that it was built from, or that a build in vain looked for
+ * @param inputs receives the files from which it was built, or that a failed build looked for
  * @throws SkillFault
  */
 export async function readScript (path: string, revision: string, data: DescriberData, inputs: Set<string>): Promise<Script> {
@@ -36,11 +36,14 @@ export async function readScript (path: string, revision: string, data: Describe
   const { frame, tools } = describe(path, exported)
   const wrong = checks().frame(frame)?.replace(/^module(?=[/ ])/, () => name)
   if (wrong !== undefined) throw new SkillFault(path, wrong)
-  // The check above is what makes it one.
+  // The check above guarantees the type.
   return { module, file: frame as ScriptFrame, tools: tools.map(tool => 'error' in tool ? tool : toolSource(tool, name)) }
 }
 
-/** Builds the module of a folder, so that it is there when the skill is described. @throws SkillFault */
+/**
+ * Builds the module of a folder, so that it is ready when the skill is described.
+ * @throws SkillFault
+ */
 export async function buildScript ({ path, revision }: Folder, data: DescriberData): Promise<void> {
   const module = findModule(path, MODULES)
   if (module === undefined) return
@@ -69,7 +72,7 @@ function thrown (path: string, error: unknown): string {
 /** A tool as plain data, without its function. */
 interface DescribedTool { name: string, described: unknown }
 
-/** The default export as plain data, without its functions, and its tools each by itself. */
+/** The default export as plain data without its functions, and each of its tools separately. */
 function describe (path: string, exported: object): { frame: unknown, tools: (DescribedTool | BrokenTool)[] } {
   const name = basename(path)
   try {
@@ -97,7 +100,7 @@ function describe (path: string, exported: object): { frame: unknown, tools: (De
   }
 }
 
-/** As JSON; a function that has no business there stays visible to the check. */
+/** Converts a value to JSON; a function in a wrong place stays visible to the check. */
 function plainText (value: unknown): string {
   return stringify(value, (_key, inner: unknown) => typeof inner === 'function' ? '[function]' : inner) ?? 'null'
 }
@@ -106,12 +109,12 @@ function unreadable (name: string, error: unknown): string {
   return `${name} has a default export that can't be read: ${firstLine(messageOf(error))}`
 }
 
-/** A tool, checked. */
+/** Checks a tool. */
 function toolSource ({ name, described }: DescribedTool, file: string): ToolSource | BrokenTool {
   const tools: unknown = Object.fromEntries([[name, described]])
   const wrong = checks().tools(tools)
   if (wrong !== undefined) return { tool: firstLine(name), error: wrong.replace(/^module(?=[/ ])/, () => file) }
-  const [tool] = Object.values(tools as ScriptTools) // the check is what makes it so
+  const [tool] = Object.values(tools as ScriptTools) // the check guarantees the type
   if (tool === undefined) return { tool: name, error: `${file} has no tool "${name}"` }
   const { parameters = {}, ...more } = tool
   return { ...more, name, parameters: Object.entries(parameters).map(([name, parameter]) => ({ ...parameter, name })) }
@@ -124,7 +127,10 @@ function withoutRun (name: string, tool: unknown): unknown {
   return rest
 }
 
-/** The module of a skill folder, if it has one. @throws SkillFault when it has several */
+/**
+ * The module of a skill folder, if it has one.
+ * @throws SkillFault when it has several
+ */
 export function findModule (folder: string, names: readonly string[]): string | undefined {
   const found = names.filter(name => isThere(join(folder, name)))
   if (found.length > 1) throw new SkillFault(folder, `the folder has both ${found.join(' and ')}; keep one`)

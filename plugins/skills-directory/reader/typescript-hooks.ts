@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
 
 /**
- * Hooks with which Node.js loads TypeScript as it stands, in its own place, so that `process.argv` and `import.meta`
- * tell what they should.
+ * Hooks with which Node.js loads TypeScript files from their own location, so that `process.argv` and `import.meta`
+ * have the right values.
  */
 export const resolve: ResolveHook = async (specifier, context, next) => {
   try {
     return await next(specifier, context)
   } catch (error) {
-    // TypeScript is written with the names of what it is compiled to, or with none.
+    // TypeScript imports use the file extension of the compiled file, or none.
     if (!/^\.{0,2}\//.test(specifier) || context.parentURL?.endsWith('.ts') !== true) throw error
     return await next(specifier.endsWith('.js') ? specifier.replace(/\.js$/, '.ts') : `${specifier}.ts`, context)
   }

@@ -1,4 +1,4 @@
 import { register } from 'node:module'
 
-/** Preloaded (`node --import`) where a TypeScript file of an Agent Skills folder is run as a command. */
+/** Preloaded (`node --import`) when a TypeScript file of an Agent Skills folder runs as a command. */
 register('./typescript-hooks.js', import.meta.url)

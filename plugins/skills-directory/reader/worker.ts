@@ -5,10 +5,11 @@ import type { DescriberData, Reply, Request, ThreadData } from '../shared/protoc
 import { buildScript } from './script.ts'
 
 /**
- * The thread that describes skills. One request at a time, one reply to each; it ends by being ended. Modules run in
- * it, so its port is taken out of their reach before the first does, and nobody but this file can send by it.
+ * The thread that describes skills. It handles one request at a time, with one reply to each; the main thread ends it.
+ * Modules run in it, so its port is moved out of their reach before the first module runs, and only this file can send
+ * messages by it.
  */
-const { port, ...data }: ThreadData = workerData // only describer.ts starts it
+const { port, ...data }: ThreadData = workerData // only describer.ts starts this thread
 for (const key of Object.keys(workerData)) Reflect.deleteProperty(workerData, key)
 const { postMessage } = MessagePort.prototype
 const { apply } = Reflect
@@ -43,7 +44,7 @@ async function answer (request: Request, data: DescriberData): Promise<Reply> {
     }
     case 'build': {
       await Promise.allSettled(request.folders.map(folder => buildScript(folder, data)))
-      return { type: 'built' } // what is wrong is told when they are described
+      return { type: 'built' } // build errors are reported when the folders are described
     }
     case 'prune': return { type: 'pruned', removed: pruneCache(data.cache_dir) }
   }

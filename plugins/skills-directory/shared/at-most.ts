@@ -1,6 +1,6 @@
 /**
- * Does something for every item, so many at once: what a file system answers in parallel, without a thousand open
- * files.
+ * Runs an async function for every item, with a maximum number at the same time: so a file system can work in parallel,
+ * without a thousand open files.
  * @returns the results, in the order of the items
  */
 export async function mapAtMost<T, R> (max: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

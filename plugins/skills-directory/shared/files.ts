@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 
-/** Something wrong with a skill, in one line; `path` is the file or folder it is about. */
+/** A fault of a skill, in one line; `path` is the file or folder with the fault. */
 export class SkillFault extends Error {
   readonly path: string
 
@@ -11,9 +11,9 @@ export class SkillFault extends Error {
   }
 }
 
-/** Largest `skill.toml` and `SKILL.md`, in bytes. */
+/** The size limit of `skill.toml` and `SKILL.md`, in bytes. */
 export const textBytesMax = 1_048_576
-/** Largest module of a script skill, in bytes. */
+/** The size limit of a script skill's module, in bytes. */
 export const moduleBytesMax = 8 * 1_048_576
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -25,7 +25,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 export function readText (path: string, bytesMax: number): string {
   refuseUnlessSmall(path, bytesMax)
   try {
-    // Looked at again once it is open: what was looked at before may have been replaced since.
+    // The file is checked again after it is opened, since it may have been replaced after the first check.
     const descriptor = openSync(path, 'r')
     try {
       refuseSize(path, fstatSync(descriptor).size, bytesMax)
@@ -40,14 +40,16 @@ export function readText (path: string, bytesMax: number): string {
   }
 }
 
-/** Whether there is anything of that name, be it a link that leads nowhere: that is a fault to tell, not an absence. */
+/**
+ * Whether an entry with this name exists. A broken link counts as existing: it is reported as a fault, not as missing.
+ */
 export function isThere (path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 /**
- * @throws SkillFault when a path is not a regular file of at most `bytesMax` bytes. A FIFO is never opened: that would
- * wait.
+ * @throws SkillFault when a path is not a regular file of at most `bytesMax` bytes. A FIFO is never opened, since
+ * `open` would wait.
  */
 export function refuseUnlessSmall (path: string, bytesMax: number): void {
   let stats
@@ -72,13 +74,13 @@ const meanings: Record<string, string> = {
   EPERM: 'permission denied'
 }
 
-/** A system error in words. */
+/** A system error as a readable message. */
 export function systemMessage (error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return ('code' in error && typeof error.code === 'string' ? meanings[error.code] : undefined) ?? firstLine(error.message)
 }
 
-/** The first line of a text, bounded: what a list of errors can show. */
+/** The first line of a text with a limited length, for a list of errors. */
 export function firstLine (text: string): string {
   const [line = ''] = text.trim().split('\n', 1)
   return line.length > 500 ? `${line.slice(0, 500)}…` : line

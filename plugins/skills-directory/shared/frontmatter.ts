@@ -2,7 +2,7 @@ import { parseDocument } from 'yaml'
 import { isObject, messageOf, type JsonObject } from '../../../kernel/index.ts'
 import { firstLine } from './files.ts'
 
-/** A SKILL.md in its parts: YAML between two lines of `---`, then the instructions. */
+/** The parts of a SKILL.md: YAML between two lines of `---`, then the instructions. */
 export interface Parts { yaml: string | undefined, instructions: string }
 
 export function splitInstructions (file: string): Parts {
@@ -11,7 +11,10 @@ export function splitInstructions (file: string): Parts {
   return { yaml: whole === undefined ? undefined : yaml ?? '', instructions: (whole === undefined ? text : text.slice(whole.length)).trim() }
 }
 
-/** Reads frontmatter. @throws Error `:line:column has frontmatter …`, to be put behind the file's name */
+/**
+ * Reads frontmatter.
+ * @throws Error `:line:column has frontmatter …`, which belongs after the file's name
+ */
 export function parseFrontmatter (yaml: string): JsonObject {
   const document = parseDocument(yaml, { schema: 'core', uniqueKeys: true, prettyErrors: false })
   const [problem] = document.errors
@@ -31,8 +34,8 @@ export function parseFrontmatter (yaml: string): JsonObject {
 }
 
 /**
- * What can be read of frontmatter that is not YAML, most often for a colon in an unquoted text: keys at the beginning
- * of a line, and the text behind each.
+ * Reads as much as possible of frontmatter that is not valid YAML, most often because of a colon in an unquoted text:
+ * keys at the beginning of a line, and the text after each key.
  */
 export function guessFrontmatter (yaml: string): JsonObject {
   const values = new Map<string, string[]>()

@@ -8,13 +8,13 @@ import type { BrokenTool, ToolSource } from './tools.ts'
 export const instructionsMax = 262_144
 
 let compiled: { frame: Check, tool: Check } | undefined
-/** Compiled when there is something to check: that takes a good part of a thread's start. */
+/** Compiled at the first check, since compiling takes a large part of a thread's start. */
 const checks = (): { frame: Check, tool: Check } => compiled ??= {
   frame: compileCheck(ManifestFrame, 'skill.toml', { checked: true }), tool: compileCheck(ManifestTool, 'tool', { checked: true })
 }
 
 /**
- * Reads a `skill.toml` and checks all of it but its tools.
+ * Reads a `skill.toml` and checks all parts except its tools.
  * @throws SkillFault with file, line and column, or the path within the file
  */
 export function readManifest (path: string): { manifest: ManifestFrame, text: string } {
@@ -28,15 +28,15 @@ export function readManifest (path: string): { manifest: ManifestFrame, text: st
   }
   const wrong = checks().frame(values)
   if (wrong !== undefined) throw new SkillFault(path, wrong)
-  return { manifest: values as ManifestFrame, text } // the check above is what makes it one
+  return { manifest: values as ManifestFrame, text } // the check above guarantees the type
 }
 
-/** A tool of a `skill.toml`, checked. One that has no name is called by its place. */
+/** Checks a tool of a `skill.toml`. A tool without a name is identified by its index. */
 export function readTool (value: unknown, index: number): ToolSource | BrokenTool {
   const wrong = checks().tool(value)
-  if (wrong === undefined) return nativeTool(value as ManifestTool) // the check is what makes it one
+  if (wrong === undefined) return nativeTool(value as ManifestTool) // the check guarantees the type
   const given = isObject(value) && typeof value['name'] === 'string' ? firstLine(value['name']) : undefined
-  // Tools are found by name, not by number.
+  // The message also has the tool's name, since authors find a tool by its name rather than by its index.
   const place = `skill.toml/tools/${index}${given === undefined ? '' : ` ("${given}")`}`
   return { tool: given ?? `tools/${index}`, error: wrong.replace(/^tool(?=[/ ])/, () => place) }
 }
@@ -45,10 +45,13 @@ function nativeTool ({ command, stdin, cwd, env, parameters = [], ...tool }: Man
   return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }), ...(env !== undefined && { env }) } }
 }
 
-/** What `SKILL.md` gives. */
+/** The contents of `SKILL.md`. */
 export interface Instructions { name?: string, description?: string, instructions: string }
 
-/** Reads a `SKILL.md`: YAML between two lines of `---`, then the instructions. @throws SkillFault */
+/**
+ * Reads a `SKILL.md`: YAML between two lines of `---`, then the instructions.
+ * @throws SkillFault
+ */
 export function readInstructions (path: string): Instructions {
   const { yaml, instructions } = splitInstructions(readText(path, textBytesMax))
   if (instructions.length > instructionsMax) throw new SkillFault(path, `SKILL.md has ${instructions.length} characters of instructions; the most is ${instructionsMax}`)
@@ -76,8 +79,8 @@ function frontmatterOf (path: string, yaml: string): JsonObject {
 }
 
 /**
- * A skill's permissions in full.
- * @throws Error naming a path that is neither absolute, nor of the home directory, nor a placeholder of one of its
+ * A skill's permissions, with default values filled in.
+ * @throws Error naming a path that is not absolute, not in the home directory, and not a placeholder of one of its
  * parameters
  */
 export function completePermissions (given: Partial<Permissions> | undefined, parameters: ReadonlySet<string>): Permissions {
@@ -90,6 +93,6 @@ export function completePermissions (given: Partial<Permissions> | undefined, pa
     if (placeholder !== undefined && !parameters.has(placeholder)) throw new Error(`permissions/write: "${path}" has no parameter of that name in any tool`)
   }
   const secrets = given?.secrets ?? []
-  // A variable that is a secret, too, is given as a secret alone.
+  // A variable that is also a secret is passed only as a secret.
   return { network: given?.network ?? false, write, env: (given?.env ?? []).filter(name => !secrets.includes(name)), secrets }
 }

@@ -4,17 +4,23 @@ type Parser = typeof parser
 type Tree = ReturnType<Parser['parse']>
 
 /**
- * How long a script may take to parse, in milliseconds: an honest one takes a hundredth, what is no script at all may
- * take for ever.
+ * The time limit for parsing a script, in milliseconds: a real script takes a hundredth of it, while a file that is not
+ * a script may take forever.
  */
 const parse_ms = 1_000
-/** How many steps are made between two looks at the clock. */
+/** The number of parser steps between two checks of the time. */
 const steps = 256
-/** How deep a tree may be, and how many nodes it may have: what looks at each in its place takes the product. */
+/**
+ * The limits for the depth of a tree and for its number of nodes: code that visits each node with its parents takes the
+ * product of both.
+ */
 const depthMax = 300
 const nodesMax = 200_000
 
-/** The syntax tree of a text. @throws Error when it takes too long, or is too deep or too large to be looked through */
+/**
+ * The syntax tree of a text.
+ * @throws Error when parsing takes too long, or the tree is too deep or too large
+ */
 export function parseWithin (parser: Pick<Parser, 'startParse'>, text: string): Tree {
   const parse = parser.startParse(text)
   const until_ms = performance.now() + parse_ms

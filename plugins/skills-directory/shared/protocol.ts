@@ -1,65 +1,65 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { QuarantinedSkill, SkillDefinition, SkillWarning } from '../../../kernel/index.ts'
 
-/** The border between the main thread and the thread that describes skills: everything that crosses it is here. */
+/** The messages between the main thread and the thread that describes skills; no other data passes between them. */
 
-/** What the thread is started with. */
+/** The data with which the thread is started. */
 export interface DescriberData {
-  /** Where built TypeScript skills are kept; it is made when needed. */
+  /** The cache directory for built TypeScript skills; created when needed. */
   cache_dir: string
-  /** What `skillet/skill` means to a built skill: absolute path of the compiled kernel/skill.js. */
+  /** The module that a built skill imports as `skillet/skill`: absolute path of the compiled kernel/skill.js. */
   skill_module: string
 }
 
-/** What the thread is given beside that: its end of a port that modules are not given. */
+/** The additional start data of the thread: its end of a port, to which modules have no access. */
 export interface ThreadData extends DescriberData { port: MessagePort }
 
 export type Request =
   | { type: 'describe', folders: Folder[] }
   /**
-   * Builds modules, as far as they can be built, without running them: many at once take a fraction of one after
-   * another.
+   * Builds modules, if they can be built, without running them: building many at once takes a fraction of the time of
+   * building them one after another.
    */
   | { type: 'build', folders: Folder[] }
   | { type: 'prune' }
 
 export type Reply =
   | { type: 'ready' }
-  /** In the order of the folders. */
+  /** The descriptions, in the order of the folders. */
   | { type: 'described', descriptions: Description[] }
   | { type: 'built' }
   | { type: 'pruned', removed: number }
 
-/** A folder that holds a skill. */
+/** A folder with a skill. */
 export interface Folder {
   name: string
   path: string
-  /** Without symbolic links. */
+  /** The path without symbolic links. */
   real_path: string
-  /** Differs when the folder was replaced by another. */
+  /** A text that differs when the folder was replaced by another one. */
   identity: string
-  /** Whether it holds a module, which is run to describe the skill. */
+  /** Whether it contains a module, which is run to describe the skill. */
   module: boolean
-  /** Differs whenever the skill may. */
+  /** A text that differs whenever the skill may differ. */
   revision: string
 }
 
 /**
- * One clear line, and the file or folder it is about. `outside`: files elsewhere that may mend it, be they there or
- * not.
+ * A fault in one line, and the file or folder with the fault. `outside`: files elsewhere, existing or missing, whose
+ * change may solve the problem.
  */
 export interface Fault { name: string, path: string, error: string, outside?: string[] }
 
-/** A skill as its folder tells it; `trusted` is the main thread's to say, which ran nothing of it. */
+/** A skill as its folder describes it. The main thread, which runs none of its code, sets `trusted`. */
 export type DescribedSkill = Omit<SkillDefinition, 'trusted'>
 
 /**
- * A skill, its tools that can't be served, what is odd about it, and the files it was built from that its folder's
+ * A skill, its tools that can't be served, warnings, and the files from which it was built but which its folder's
  * revision does not cover.
  */
 export interface Described { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[], outside: string[] }
 
-/** What a folder holds. */
+/** The contents of a folder. */
 export type Description =
   | Described & { ran_code: boolean }
   | { fault: Fault, ran_code: boolean }

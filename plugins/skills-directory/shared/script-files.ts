@@ -6,13 +6,13 @@ import type { Folder } from './protocol.ts'
 
 /** The folder of a skill that holds its scripts. */
 export const SCRIPTS = 'scripts'
-/** Folders of a skill whose texts its instructions refer to. */
+/** The folders of a skill with texts to which its instructions refer. */
 export const REFERENCES = ['reference', 'references'] as const
-/** How many folders below it are looked into, and how many files are looked at. */
+/** The maximum depth of folders below it that are read, and the maximum number of files. */
 export const scriptDepthMax = 8
 export const scriptFilesMax = 1_000
 
-/** Endings of what is read by scripts, never run. */
+/** The file extensions of data that scripts read and that never runs. */
 const data = new Set(
   [
     'xsd',
@@ -68,7 +68,7 @@ const data = new Set(
   ].map(ending => `.${ending}`)
 )
 
-/** Whether a file of `scripts/` may be one that can be run, as far as its name tells. */
+/** Whether a file of `scripts/` may be a script, according to its name. */
 export function mayBeScript (name: string): boolean {
   return (
     !name.startsWith('.') &&
@@ -78,26 +78,26 @@ export function mayBeScript (name: string): boolean {
   )
 }
 
-/** Whether a folder holds nothing of the skill's own: packages, or what an interpreter keeps. */
+/** Whether a folder contains no files of the skill itself: only packages, or caches of an interpreter. */
 export function isPassedOver (folder: string): boolean {
   return folder.startsWith('.') || ['node_modules', '__pycache__', 'site-packages', 'venv'].includes(folder)
 }
 
-/** Texts that may name scripts. */
+/** Whether a file is a text that may name scripts. */
 export function isInstructions (name: string): boolean {
   return name.endsWith('.md') && !name.startsWith('.')
 }
 
 /** A file below `scripts/`. */
 export interface ScriptFile {
-  /** Path within `scripts/`, with `/`. */
+  /** The path within `scripts/`, with `/`. */
   file: string
   path: string
 }
 
 /**
- * The files below `scripts/` that may be scripts, in the order of their paths; never what a link leads out of the
- * folder to.
+ * The files below `scripts/` that may be scripts, in the order of their paths. Links that lead out of the folder are
+ * not followed.
  */
 export function scriptFiles ({ path, real_path }: Folder, warn: (warning: string, at?: string) => void): ScriptFile[] {
   const root = join(path, SCRIPTS)
@@ -141,7 +141,7 @@ function namesIn (folder: string, root: string, warn: (warning: string, at?: str
   }
 }
 
-/** Whether a folder is one that it lies in, by a link. */
+/** Whether a linked folder is a folder that contains the link. */
 function isLoop (folder: string, root: string): boolean {
   const real = realpathSync(folder)
   return realpathSync(root).startsWith(real) || realpathSync(join(folder, '..')).startsWith(real)

@@ -2,14 +2,14 @@ import { compileCheck, compileInputSchema, didYouMean, type FROM_CLIENT, message
 import { parseCommand } from '../../toolkit/parse-command.ts'
 import { firstLine } from './files.ts'
 
-/** A tool as a manifest or module gives it, its shape checked. */
+/** A tool from a manifest or module, whose shape was checked. */
 export interface ToolSource {
   name: string
   description: string
   timeout_ms?: number
   parameters: readonly ParameterSource[]
   rules?: JsonObject
-  /** Of native tools. */
+  /** The command of a native tool. */
   command?: Parameters<typeof parseCommand>[0]
 }
 
@@ -23,10 +23,10 @@ export interface ParameterSource extends JsonObject {
   mcp_header?: string
 }
 
-/** A tool that can't be served, and why in one line. */
+/** A tool that can't be served, and the reason in one line. */
 export interface BrokenTool { tool: string, error: string }
 
-/** Names that mean something to every JavaScript object; a tool of that name invites mistakes. */
+/** Names of properties that every JavaScript object has; tools with such names lead to mistakes. */
 const reserved = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
@@ -40,8 +40,8 @@ export function defineTools (sources: readonly ToolSource[]): ToolDefinition[] {
 }
 
 /**
- * Turns tools into definitions, each by itself: what is wrong with one is told, and the others serve. Of two with the
- * same name neither does.
+ * Turns tools into definitions, each separately: the fault of one tool is reported, and the other tools serve. Of two
+ * tools with the same name, neither serves.
  */
 export function defineEach (sources: readonly (ToolSource | BrokenTool)[]): { tools: ToolDefinition[], broken: BrokenTool[] } {
   const tools: ToolDefinition[] = []
@@ -98,8 +98,8 @@ function defineTool ({ name, description, timeout_ms, parameters: given, rules, 
   const template = command && parseCommand(command, parameters)
   const shown = parameters.map(descriptor)
   const input_schema = compileInputSchema(shown, rules)
-  // The parameters were compiled one by one; together they can only differ where one refers to another, or by the rules
-  // for all.
+  // The parameters were compiled one by one. A check of all together gives another result only when one parameter
+  // refers to another, or because of rules for all of them.
   if (rules !== undefined || JSON.stringify(input_schema).includes('"$')) checkWhole(input_schema)
   return {
     name,
@@ -121,7 +121,7 @@ function checkWhole (input_schema: JsonObject): void {
   }
 }
 
-/** What users see of a parameter. How a value is put on a command line is not their concern. */
+/** The description of a parameter for users. It leaves out how a value is passed on a command line. */
 function descriptor ({ name, type, description, required, secret, allow_dash: _dash, ...keywords }: ParameterSource & { required: boolean }): ParameterDescriptor {
   return { name, type, description, required, ...(secret === true && { secret }), ...keywords }
 }
@@ -140,7 +140,7 @@ function checkParameter (parameter: ParameterSource & { required: boolean }): vo
   if (mismatch !== undefined) throw new Error(`the default does not fit the parameter: ${mismatch.replace('default/value', 'default')}`)
 }
 
-/** What a client fills in is not always there: other callers have none. */
+/** Checks that a parameter with `from_client` is optional: other callers have no such value. */
 function checkFilled (from_client: NonNullable<ParameterSource['from_client']>, { type, required }: ParameterSource, initial: unknown): void {
   const fits = from_client === 'state' ? 'string' : 'object'
   if (type !== fits) throw new Error(`from_client = "${from_client}" needs the type "${fits}"`)
@@ -152,14 +152,14 @@ function schemaOf (keywords: JsonObject): JsonObject {
 }
 
 /**
- * Checks of parameters' schemas, or what is wrong with them, by their text: many parameters have the same, and
- * compiling one takes milliseconds.
+ * The checks of parameters' schemas, or the faults in the schemas, by the schema's text: many parameters have the same
+ * schema, and compiling one takes milliseconds.
  */
 const checks = new Map<string, Check | string | undefined>()
 
 /**
- * @returns what is wrong with the schema; undefined where only the whole tool can tell, since a reference may lead out
- * of the parameter
+ * @returns the check, or the fault of the schema; undefined when it can only be checked with the whole tool, since a
+ * reference may lead out of the parameter
  */
 function checkOf (keywords: JsonObject): Check | string | undefined {
   const text = JSON.stringify(keywords)
@@ -183,7 +183,7 @@ const keywordsKnown = [
   'deprecated', 'readOnly', 'writeOnly'
 ]
 
-/** The schema compiler's message in the words of a skill's author. */
+/** The schema compiler's message in terms that a skill's author knows. */
 function explain (message: string): string {
   const [, keyword] = /^strict mode: unknown keyword: "(.*)"$/.exec(message) ?? []
   if (keyword !== undefined) return `has an unknown key "${keyword}"${didYouMean(keyword, keywordsKnown)}`
