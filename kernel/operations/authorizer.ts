@@ -68,10 +68,7 @@ function narrow (services: Services, key: string, allows: Allows): Services {
  */
 function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows): Services['catalog'] {
   const own = new Catalog()
-  /**
-   * The part of a skill that the key may see; undefined when it may see no part. The same object as long as the skill
-   * is the same object, so that no comparison is needed.
-   */
+  /** The part of a skill that the key may see, by skill: the same object, so that no comparison is needed. */
   const narrowed = new WeakMap<SkillDefinition, SkillDefinition | undefined>()
   const narrow = (skill: SkillDefinition): SkillDefinition | undefined => {
     if (!narrowed.has(skill)) {
