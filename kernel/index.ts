@@ -1,6 +1,7 @@
 /** The public exports of the kernel: plugins, and the entry of the program, may import only from this file. */
 
 // lib
+export { abortable } from './lib/abortable.ts'
 export { abortSignalOf, Canceller, type CancelSignal } from './lib/cancel.ts'
 export { coerceText } from './lib/coerce.ts'
 export { decodeCursor, encodeCursor } from './lib/cursor.ts'

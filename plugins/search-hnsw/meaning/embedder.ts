@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { cacheLimits, messageOf, type Cache, type Logger } from '../../../kernel/index.ts'
 import { readFromThread } from './incoming.ts'
-import { endThread, postTo, startThread } from './model-thread.ts'
+import { finishThread, postTo, startThread } from './model-thread.ts'
 import type { FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
 import { Questions, type Question } from './questions.ts'
 
@@ -126,7 +126,7 @@ export class Embedder {
     const worker = this.#worker
     this.#worker = undefined
     this.#questions.settleAll()
-    if (worker !== undefined) await endThread(worker)
+    if (worker !== undefined) await finishThread(worker)
   }
 
   #post (message: ToThread): void {
@@ -204,7 +204,7 @@ export class Embedder {
     const worker = this.#worker
     if (worker === undefined) return
     this.#die(cause)
-    void endThread(worker)
+    void finishThread(worker)
   }
 
   #die (cause: string): void {
@@ -232,7 +232,7 @@ export class Embedder {
     this.#indexed = 0
     this.#become('failed')
     this.#questions.settleAll()
-    if (worker !== undefined) void endThread(worker)
+    if (worker !== undefined) void finishThread(worker)
   }
 
   #become (state: EmbedderState): void {

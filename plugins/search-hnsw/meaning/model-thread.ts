@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { messageOf, within, type Logger } from '../../../kernel/index.ts'
+import { endThread, messageOf, within, type Logger } from '../../../kernel/index.ts'
+import { environmentForThread } from '../../toolkit/environment.ts'
 import type { ThreadData, ToThread } from './protocol.ts'
 
 /** How long a thread may take to end by itself, in milliseconds. */
@@ -17,7 +18,7 @@ export function startThread (entry: URL, data: ThreadData, log: Logger, { said, 
   const { model, models_dir, allow_download, threads } = data
   const worker = new Worker(entry, {
     workerData: { model, models_dir, allow_download, threads } satisfies ThreadData,
-    env: environment(),
+    env: environmentForThread(),
     execArgv: [], // flags of the program (a debugger, say) are not for this thread
     stdout: true, // what libraries print must not get among what the program prints
     stderr: true
@@ -40,15 +41,9 @@ export function postTo (worker: Worker, message: ToThread): void {
 }
 
 /** Lets a thread finish its present work and end, or ends it whatever it does, where that takes too long. */
-export async function endThread (worker: Worker): Promise<void> {
+export async function finishThread (worker: Worker): Promise<void> {
   const ended = new Promise<void>(resolve => { worker.once('exit', () => { resolve() }) })
   postTo(worker, { type: 'end' })
   await within(end_ms, ended)
-  await worker.terminate() // nothing happens to a thread that has ended
-}
-
-/** The program's environment without its own secrets and settings. */
-function environment (): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env)
-  return Object.fromEntries(entries.filter(([name]) => name !== 'SERVICE_API_KEY' && !name.startsWith('SKILLET_')))
+  await endThread(worker) // nothing happens to a thread that has ended
 }

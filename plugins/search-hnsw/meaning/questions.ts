@@ -1,3 +1,4 @@
+import { abortable } from '../../../kernel/index.ts'
 import type { Found, QueryMessage, ToThread } from './protocol.ts'
 
 /** A thread hangs if it says nothing for so many times the waiting time of a query, while a query waits. */
@@ -58,15 +59,8 @@ export class Questions {
     post({ type: 'query', id, generation, ...query })
     return {
       compare: async (tools, signal) => {
-        let abort = (): void => {}
-        const aborted = new Promise<never>((_, reject) => { abort = () => { reject(signal.reason as Error) } })
-        signal.addEventListener('abort', abort, { once: true })
-        try {
-          post({ type: 'also', id, tools })
-          return await Promise.race([found, aborted])
-        } finally {
-          signal.removeEventListener('abort', abort)
-        }
+        post({ type: 'also', id, tools })
+        return await abortable(found, signal)
       },
       close: () => {
         if (this.settle(id, undefined)) post({ type: 'forget', id })

@@ -1,5 +1,6 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { endThread, letThreadsEnd, messageOf, type Logger } from '../../../kernel/index.ts'
+import { environmentForThread } from '../../toolkit/environment.ts'
 import { isReady, readReply } from './incoming.ts'
 import type { DescriberData, Reply, Request, ThreadData } from '../shared/protocol.ts'
 
@@ -130,7 +131,7 @@ class Thread {
       workerData: { cache_dir, skill_module, port: port2 } satisfies ThreadData,
       transferList: [port2],
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576) + own_mib, maxYoungGenerationSizeMb: 32 },
-      env: environment(),
+      env: environmentForThread(),
       execArgv: [], // flags of the program (for example for a debugger) are not for this thread
       stdin: false,
       // The output of a module must not be mixed with the program's output.
@@ -217,9 +218,4 @@ function lineOf (error: unknown): string {
 
 function isOutOfMemory (error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-}
-
-/** The program's environment without the program's own secrets and settings. */
-function environment (): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => name !== 'SERVICE_API_KEY' && !name.startsWith('SKILLET_')))
 }

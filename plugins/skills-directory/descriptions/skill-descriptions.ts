@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { within, type Config, type Logger } from '../../../kernel/index.ts'
+import { abortable, within, type Config, type Logger } from '../../../kernel/index.ts'
 import { mapAtMost } from '../shared/at-most.ts'
 import { DescriptionCache } from './description-cache.ts'
 import { readingMax } from '../listing/list.ts'
@@ -187,19 +187,4 @@ function chunksOf (folders: readonly Folder[]): Folder[][] {
     else last.push(one)
   }
   return chunks
-}
-
-/**
- * Resolves or rejects as the promise does, unless the signal aborts before. Then it rejects with the signal's reason.
- */
-async function abortable<T> (promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  let abort = (): void => {}
-  const aborted = new Promise<never>((_resolve, reject) => { abort = () => { reject(signal.reason as Error) } })
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }
