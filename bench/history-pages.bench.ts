@@ -1,7 +1,7 @@
 // Does a page of the history cost the same however long the history is, and however deep the page?
 import lmdb from '../plugins/storage-lmdb/index.ts'
-import { makeStored } from '../test/support/executions.ts'
-import { openPlugin } from '../test/support/open-plugin.ts'
+import { makeStored } from '../plugins/testing/executions.ts'
+import { openPlugin } from '../plugins/testing/open-plugin.ts'
 import type { Home } from '../test/support/program.ts'
 import { benchmark, roundsOf, type Row } from './lib/benchmark.ts'
 import { load, requestOf, type Load } from './lib/load.ts'

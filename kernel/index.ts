@@ -10,7 +10,7 @@ export { readEnvFile } from './lib/env-file.ts'
 export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './lib/errors.ts'
 export { changeFile, hasCode, isAbsent, replaceFile } from './lib/file.ts'
 export { newExecutionId } from './lib/id.ts'
-export { decodeJson, isObject, jsonDepthMax } from './lib/json.ts'
+export { decodeJson, isObject } from './lib/json.ts'
 export { List, type Listed } from './lib/list.ts'
 export { silentLogger, type Logger } from './lib/log.ts'
 export { didYouMean, nearest } from './lib/nearest.ts'
@@ -45,7 +45,7 @@ export type { Search, SearchAnswer, SearchOptions } from './contracts/search.ts'
 export type { Services, SkillCatalog } from './contracts/services.ts'
 export type { LoadedSkills, SkillSource } from './contracts/skill-source.ts'
 export {
-  Permissions, runtimeOf, SECRET_NAME, VARIABLE_NAME, type CommandPart, type CommandPiece, type CommandTemplate, type ScriptNeeds,
+  Permissions, runtimeOf, VARIABLE_NAME, type CommandPart, type CommandPiece, type CommandTemplate, type ScriptNeeds,
   type SkillDefinition, type ToolDefinition
 } from './contracts/skill.ts'
 export {
@@ -55,12 +55,12 @@ export {
 export type { Transport } from './contracts/transport.ts'
 
 // schema
-export { ManifestFile, ManifestFrame, ManifestTool, PARAMETER_NAME, ScriptFile, ScriptFrame, ScriptTools, toolsMax } from './schema/manifest.ts'
+export { ManifestFrame, ManifestTool, PARAMETER_NAME, ScriptFile, ScriptFrame, ScriptTools, toolsMax } from './schema/manifest.ts'
 export { compileInputSchema } from './schema/parameters.ts'
 export { compileCheck, patternMax, type Check } from './schema/validation.ts'
 
 // secrets
-export { createRedactor, secretLengthMin, type Redactor } from './secrets/redact.ts'
+export { secretLengthMin } from './secrets/redact.ts'
 export { isServersOwn, SecretFile, secretBytesMax, type Secrets } from './secrets/secrets.ts'
 
 // skills
@@ -69,7 +69,7 @@ export type { ToolContext } from './skill.ts'
 
 // executions
 export { pendingLimits, recordBytes, refuseTooManyPending } from './executions/pending.ts'
-export { isFinal, nextStatus } from './executions/transitions.ts'
+export { isFinal } from './executions/transitions.ts'
 
 // operations
 export { accessOf, hashKey, newKey, parseKeys, readKeys } from './operations/keys.ts'

@@ -7,7 +7,7 @@ import type { JsonObject } from '../contracts/schemas.ts'
  * @param given the values of the section `[plugin.NAME]`; they are not changed
  * @throws Error with the fault; the message begins with `plugin.NAME`
  */
-export function pluginOptions ({ name, options: schema }: AnyPlugin, given: JsonObject): JsonObject {
+export function pluginOptions ({ name, options: schema }: Pick<AnyPlugin, 'name' | 'options'>, given: JsonObject): JsonObject {
   const options = structuredClone(given)
   if (schema === undefined) {
     if (Object.keys(options).length > 0) throw new Error(`plugin.${name} has settings, but the plugin takes none`)

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   compileInputSchema, completeConfig, createKernel, definePlugin, getExecution, listExecutions, silentLogger,
-  type Execution, type Gateway, type JsonObject, type SearchResult, type SkillDefinition, type ToolDefinition
+  type Execution, type Gateway, type JsonObject, type ToolDefinition
 } from '../../kernel/index.ts'
+import { exactSearch } from './exact-search.ts'
 
 /** A kernel for what calls it: its history is in memory, and its one skill, `subject`, has the tools below. */
 export interface TestKernel {
@@ -44,7 +45,7 @@ export async function openKernel (sections: JsonObject = {}): Promise<TestKernel
   const remove = (): Promise<void> => rm(data_dir, { recursive: true, force: true })
   try {
     const kernel = await createKernel({
-      config: completeConfig(sections), plugins: [memory, noSearch, executor, subject], log: silentLogger, version: { version: '0.0.0', commit: 'test', build_date: '2000-01-01' }, data_dir
+      config: completeConfig(sections), plugins: [memory, exactSearch, executor, subject], log: silentLogger, version: { version: '0.0.0', commit: 'test', build_date: '2000-01-01' }, data_dir
     }, never)
     const { gateway } = kernel
     const executions = async (): Promise<Execution[]> => {
@@ -66,23 +67,6 @@ export async function openKernel (sections: JsonObject = {}): Promise<TestKernel
     throw error
   }
 }
-
-/** Finds tools by their exact names. */
-const noSearch = definePlugin({
-  name: 'search-names',
-  slot: 'search',
-  setup () {
-    let skills: readonly SkillDefinition[] = []
-    return {
-      async index (given) { skills = given },
-      async search (query) {
-        const results = skills.flatMap((skill): SearchResult[] => skill.tools.filter(({ name }) => name === query)
-          .map(({ name, description }) => ({ skill_name: skill.name, tool_name: name, description, score: 1 })))
-        return { mode: 'names', results }
-      }
-    }
-  }
-})
 
 function tool (name: string, description: string, parameter?: string): ToolDefinition {
   const parameters = parameter === undefined ? [] : [{ name: parameter, type: 'string' as const, description: parameter, required: true }]

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compileCheck, completeConfig, Scope, silentLogger, type Cache, type Config, type Endpoint, type Gateway, type Logger, type Plugin, type Slot, type Slots } from '../../kernel/index.ts'
+import { completeConfig, pluginOptions, Scope, silentLogger, type Cache, type Config, type Endpoint, type Gateway, type Logger, type Plugin, type Slot, type Slots } from '../../kernel/index.ts'
 
 export interface OpenOptions {
   /** Sections of the configuration; defaults fill in the rest. */
@@ -39,9 +39,7 @@ export async function openPlugin<S extends Slot> (plugin: Plugin<S>, options: Op
   if (options.data_dir === undefined) scope.defer(() => rm(data_dir, { recursive: true, force: true }))
   try {
     const config = completeConfig(sections)
-    const own: Record<string, unknown> = structuredClone(config.plugin[plugin.name] ?? {})
-    const wrong = plugin.options === undefined ? undefined : compileCheck(plugin.options, `plugin.${plugin.name}`)(own)
-    if (wrong !== undefined) throw new Error(wrong)
+    const own = pluginOptions(plugin, config.plugin[plugin.name] ?? {})
     const context = {
       config, scope, log, signal, data_dir, cache, gateway, endpoints,
       health: { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined } }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { writeSkills } from '../support/e2e-skills.ts'
 import { makeHome, request, skillet, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const home = await makeHome()
 await writeSkills(home.skills)

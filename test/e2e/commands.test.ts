@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { startCommands } from '../support/e2e-commands.ts'
 import { execute, request, skillet } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const run = promisify(execFile)
 const { home, server, json } = await startCommands()

@@ -5,7 +5,7 @@ import { parse } from 'smol-toml'
 import t from 'tap'
 import { completeConfig, settings } from '../../kernel/index.ts'
 import { makeHome, request, skillet, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const dist = new URL('../../', import.meta.url)
 const home = await makeHome()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { execute, makeHome, request, skillet, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const hostile = fileURLToPath(new URL('../fixtures/executor-worker/hostile.mjs', import.meta.url))
 const skill = (says: string, head = ''): string => `${head}\nexport default { description: 'Says ${says}', tools: { say: { description: 'Say it', run: () => '${says}' } } }\n`

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { RawAgent } from '../support/mcp.ts'
 import { launch, makeHome, node, program, request, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 /** Node starts its inspector, which runs whatever it is sent, when any process of the user sends SIGUSR1. */
 

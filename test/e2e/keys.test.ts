@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { makeHome, request, skillet, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 t.test('keys are made, used, limited and revoked while the server runs', async t => {
   const home = await makeHome()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import lmdb from '../../plugins/storage-lmdb/index.ts'
 import { MixedLoad } from '../support/mixed-load.ts'
-import { openPlugin } from '../support/open-plugin.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 import { makeHome, startServer } from '../support/program.ts'
 
 // `npm run test:load` asks for many more.

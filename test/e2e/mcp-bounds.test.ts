@@ -8,7 +8,7 @@ import { RawAgent } from '../support/mcp.ts'
 import { RawHttp, type Message } from '../support/mcp-http.ts'
 import { writeMcpSkills } from '../support/mcp-skills.ts'
 import { makeHome, request, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const home = await makeHome()
 t.teardown(home.remove)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { launch, launcher, makeHome, node, program } from '../support/program.ts'
 import { below } from '../support/processes.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 /** Writes to whatever descriptors of given processes are a client's pipe, or can't be told: what becomes of it is said a line each. */
 const intruder = `

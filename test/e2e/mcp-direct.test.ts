@@ -9,7 +9,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { callTool, connect, execute, textOf } from '../support/mcp.ts'
 import { makeHome, node, program, request, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 /** Tools that ask, that answer with more than text, and that are shown as prompts and resources. */
 const script = `

@@ -5,7 +5,7 @@ import t from 'tap'
 import { EventStream, keyTables, RawHttp, type Message } from '../support/mcp-http.ts'
 import { writeMcpSkills } from '../support/mcp-skills.ts'
 import { makeHome, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const home = await makeHome()
 t.teardown(home.remove)

@@ -13,7 +13,7 @@ import { callTool, connect, execute, RawAgent, textOf } from '../support/mcp.ts'
 import { writeMcpSkills } from '../support/mcp-skills.ts'
 import { makeHome, node, program, request, startServer } from '../support/program.ts'
 import { below } from '../support/processes.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const home = await makeHome()
 t.teardown(home.remove)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { plotsOf, summaryOf, tableOf, type Results } from '../../bench/lib/results.ts'
 import { addToPath, makeHome, request, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 /** The checkout. */
 const root = new URL('../../../', import.meta.url)

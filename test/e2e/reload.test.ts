@@ -2,7 +2,7 @@ import { appendFile, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import t from 'tap'
 import { execute, makeHome, request, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const home = await makeHome()
 t.teardown(home.remove)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { execute, makeHome, request, skillet, startServer, type Answer, type Home } from '../support/program.ts'
 import { writeSecretSkills } from '../support/secret-skills.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 async function homeWithSkills (t: Test): Promise<Home> {
   const home = await makeHome()

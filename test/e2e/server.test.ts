@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { writeSkills } from '../support/e2e-skills.ts'
 import { execute, makeHome, node, request, skillet, startServer } from '../support/program.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 import { glibcOf, hasUws } from '../support/uws.ts'
 
 const home = await makeHome()

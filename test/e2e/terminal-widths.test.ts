@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { makeHome, skillet, type Home } from '../support/program.ts'
 import { hasTerminals, startInTerminal } from '../support/pty.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const widths = [40, 80, 120]
 const ofSkill = 'Counts how many visitors came to each page of a site, by the hour, the day or the week, and names those pages that nobody has opened for longer than a month.'

@@ -11,7 +11,7 @@ import { isColored, processTerminal, type Terminal } from '../../plugins/cli/ter
 import { timeOf } from '../../plugins/cli/time.ts'
 import { displayWidth } from '../../plugins/cli/terminal/wrap.ts'
 import { startKernel } from '../support/kernel.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 t.test('a version is within the ranges of package.json', async t => {
   const range = '^20.19.0 || ^22.12.0 || >=24.0.0'

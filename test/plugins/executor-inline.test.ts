@@ -3,8 +3,8 @@ import t from 'tap'
 import type { Executor, JsonObject, TaskObserver } from '../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../plugins/executor-inline/index.ts'
 import { testExecutor, type Call, type ExecutorHarness } from '../conformance/executor.ts'
-import { openPlugin } from '../support/open-plugin.ts'
-import { callOf } from '../support/skill.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
+import { callOf } from '../../plugins/testing/skill.ts'
 
 const tools: Record<string, InlineTool> = {
   'subject:echo': ({ text }) => text,

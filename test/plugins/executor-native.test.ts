@@ -11,9 +11,9 @@ import { compiledHelper, type HelperProgram } from '../../plugins/executor-nativ
 import native from '../../plugins/executor-native/index.ts'
 import { testExecutor } from '../conformance/executor.ts'
 import { commandCall, runCall, shellCall, usedHelper, withHelper } from '../support/native.ts'
-import { openPlugin, type Opened } from '../support/open-plugin.ts'
+import { openPlugin, type Opened } from '../../plugins/testing/open-plugin.ts'
 import { gone, numbersIn, runs } from '../support/processes.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const hang = commandCall(['sleep', '100000'])
 

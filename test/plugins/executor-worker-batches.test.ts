@@ -6,9 +6,9 @@ import { Canceller, type JsonObject, type Outcome, type SkillDefinition, type To
 import { Batch } from '../../plugins/executor-worker/main/batch.ts'
 import plugin from '../../plugins/executor-worker/index.ts'
 import { paceOf } from '../../plugins/executor-worker/main/pace.ts'
-import { openPlugin } from '../support/open-plugin.ts'
-import { callOf } from '../support/skill.ts'
-import { until } from '../support/until.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
+import { callOf } from '../../plugins/testing/skill.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const module = fileURLToPath(new URL('../fixtures/executor-worker/batch.mjs', import.meta.url))
 

@@ -9,8 +9,8 @@ import { paceOf } from '../../plugins/executor-worker/main/pace.ts'
 import type { FromThread, Of } from '../../plugins/executor-worker/shared/protocol.ts'
 import { ThreadDeath } from '../../plugins/executor-worker/main/thread-death.ts'
 import { Thread } from '../../plugins/executor-worker/main/thread.ts'
-import { openPlugin } from '../support/open-plugin.ts'
-import { callOf } from '../support/skill.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
+import { callOf } from '../../plugins/testing/skill.ts'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/executor-worker/${name}.mjs`, import.meta.url))
 const textMax = 1000

@@ -8,9 +8,9 @@ import t, { type Test } from 'tap'
 import type { Executor, JsonObject, LogLevel, Outcome, SkillDefinition } from '../../kernel/index.ts'
 import plugin from '../../plugins/executor-worker/index.ts'
 import { testExecutor, type Call } from '../conformance/executor.ts'
-import { openPlugin } from '../support/open-plugin.ts'
-import { callOf } from '../support/skill.ts'
-import { until } from '../support/until.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
+import { callOf } from '../../plugins/testing/skill.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/executor-worker/${name}.mjs`, import.meta.url))
 

@@ -11,8 +11,8 @@ import { Model } from '../../plugins/search-hnsw/meaning/model.ts'
 import type { Found } from '../../plugins/search-hnsw/meaning/protocol.ts'
 import { MemoryCache } from '../../plugins/storage-memory/memory-cache.ts'
 import { searchable, shelf, testSearch } from '../conformance/search.ts'
-import { openPlugin, type Opened } from '../support/open-plugin.ts'
-import { until } from '../support/until.ts'
+import { openPlugin, type Opened } from '../../plugins/testing/open-plugin.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const never = new AbortController().signal
 const model = fileURLToPath(new URL('../../../plugins/search-hnsw/model', import.meta.url))

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import type { LoadedSkills, SkillDefinition, SkillSource } from '../../kernel/index.ts'
 import plugin from '../../plugins/skills-directory/index.ts'
 import { loadSkills } from '../support/load-skills.ts'
-import { openPlugin } from '../support/open-plugin.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 
 const never = new AbortController().signal
 

@@ -9,7 +9,7 @@ import { Describing } from '../../plugins/skills-directory/descriptions/skill-de
 import { Follow, type FollowOptions } from '../../plugins/skills-directory/library/follow.ts'
 import { Interpreters } from '../../plugins/skills-directory/descriptions/interpreters.ts'
 import { Library } from '../../plugins/skills-directory/library/library.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const never = new AbortController().signal
 

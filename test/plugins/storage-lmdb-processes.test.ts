@@ -7,9 +7,9 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { checkFile } from '../../plugins/storage-lmdb/check-file.ts'
 import lmdb, { fileName } from '../../plugins/storage-lmdb/index.ts'
-import { makeStored } from '../support/executions.ts'
+import { makeStored } from '../../plugins/testing/executions.ts'
 import { openHistoryFile as openFile } from '../support/history-file.ts'
-import { openPlugin } from '../support/open-plugin.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../support/storage-process.js', import.meta.url))

@@ -7,10 +7,10 @@ import { openEnvironment } from '../../plugins/storage-lmdb/environment.ts'
 import lmdb, { fileName } from '../../plugins/storage-lmdb/index.ts'
 import { Names } from '../../plugins/storage-lmdb/names.ts'
 import { testStorage } from '../conformance/storage.ts'
-import { makeStored } from '../support/executions.ts'
+import { makeStored } from '../../plugins/testing/executions.ts'
 import { openHistoryFile as openFile } from '../support/history-file.ts'
-import { openPlugin } from '../support/open-plugin.ts'
-import { until } from '../support/until.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const day_ms = 86_400_000
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const parent = fileURLToPath(new URL('../../../scripts/parent.mjs', import.meta.url))
 

@@ -15,7 +15,7 @@ import { open } from '../../skills/shared/connect.ts'
 import { fetchUrl, type FetchOptions } from '../../skills/shared/fetch.ts'
 import { decodeText, isText } from '../../skills/shared/text.ts'
 import { startBundled } from '../support/bundled.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../plugins/testing/until.ts'
 import { startWebServer } from '../support/web-server.ts'
 
 const other = await startWebServer((request, response) => { response.end(JSON.stringify(request.headers)) })

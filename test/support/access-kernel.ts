@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { completeConfig, createKernel, definePlugin, silentLogger, type Gateway, type SkillDefinition } from '../../kernel/index.ts'
 import { inlineExecutor } from '../../plugins/executor-inline/index.ts'
 import storage from '../../plugins/storage-memory/index.ts'
-import { exactSearch } from './kernel.ts'
-import { skillOf } from './skill.ts'
+import { exactSearch } from '../../plugins/testing/exact-search.ts'
+import { skillOf } from '../../plugins/testing/skill.ts'
 
 type Tools = Readonly<Record<string, readonly string[]>>
 

@@ -7,24 +7,8 @@ import {
 } from '../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../plugins/executor-inline/index.ts'
 import storageMemory from '../../plugins/storage-memory/index.ts'
-import { skillOf } from './skill.ts'
-
-/** A search that finds by equality with a tool's name. */
-export const exactSearch = definePlugin({
-  name: 'search-exact',
-  slot: 'search',
-  setup () {
-    let skills: readonly SkillDefinition[] = []
-    return {
-      async index (given) { skills = given },
-      async search (query, { top_k }) {
-        const results = skills.flatMap(skill => skill.tools.filter(tool => tool.name === query)
-          .map(tool => ({ skill_name: skill.name, tool_name: tool.name, description: tool.description, score: 1 })))
-        return { mode: 'exact', results: results.slice(0, top_k) }
-      }
-    }
-  }
-})
+import { exactSearch } from '../../plugins/testing/exact-search.ts'
+import { skillOf } from '../../plugins/testing/skill.ts'
 
 /** A source that gives what it was made with. */
 export function skillSource (loaded: LoadedSkills, name = 'skills-given'): AnyPlugin {

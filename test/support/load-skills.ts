@@ -1,6 +1,6 @@
 import { compileCheck, SkilletError, type JsonObject, type LoadedSkills, type SkillDefinition, type ToolDefinition } from '../../kernel/index.ts'
 import plugin from '../../plugins/skills-directory/index.ts'
-import { openPlugin } from './open-plugin.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 
 /** What the loader makes of these directories, and of the bundled skills where asked for. Nothing of the user's own is read. */
 export async function loadSkills (directories: readonly string[], bundled = false): Promise<LoadedSkills> {

@@ -4,7 +4,7 @@
 // `hang FILE`: runs a command that ignores SIGTERM and never ends; the file gets the ids of helper, command and grandchild.
 import native from '../../plugins/executor-native/index.ts'
 import { commandCall, runCall, shellCall, withHelper } from './native.ts'
-import { openPlugin } from './open-plugin.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 
 const [mode, file = ''] = process.argv.slice(2)
 const { service: executor } = await openPlugin(native, { data_dir: '/', config: withHelper() })

@@ -1,7 +1,7 @@
 import { type Executor, type Isolation, type JsonObject, type Outcome, type ParameterDescriptor } from '../../kernel/index.ts'
 import { parseCommand } from '../../plugins/toolkit/parse-command.ts'
 import type { Call } from '../conformance/executor.ts'
-import { callOf } from './skill.ts'
+import { callOf } from '../../plugins/testing/skill.ts'
 
 /** The helper under test, `auto` or `node`: the tests of the executor run with both. */
 export const usedHelper = process.env['SKILLET_TEST_HELPER'] ?? 'auto'

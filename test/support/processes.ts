@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { until } from './until.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 /** Whether a process runs. One that ended and was not reaped yet does not. */
 export async function runs (pid: number): Promise<boolean> {

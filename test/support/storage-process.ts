@@ -2,9 +2,9 @@
 import { writeSync } from 'node:fs'
 import { messageOf } from '../../kernel/index.ts'
 import lmdb from '../../plugins/storage-lmdb/index.ts'
-import { makeStored } from './executions.ts'
-import { openPlugin } from './open-plugin.ts'
-import { until } from './until.ts'
+import { makeStored } from '../../plugins/testing/executions.ts'
+import { openPlugin } from '../../plugins/testing/open-plugin.ts'
+import { until } from '../../plugins/testing/until.ts'
 
 const [mode = '', data_dir = '', count = '0'] = process.argv.slice(2)
 const say = (text: string): void => { writeSync(1, `${text}\n`) }

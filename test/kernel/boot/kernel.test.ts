@@ -5,7 +5,7 @@ import t from 'tap'
 import { definePlugin, execute, getExecution, health, type AnyPlugin, type PluginStatus, type Slot } from '../../../kernel/index.ts'
 import storageMemory from '../../../plugins/storage-memory/index.ts'
 import { overriding, startKernel } from '../../support/kernel.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 import { Type } from 'typebox'
 
 const call = { transport: 'http' as const, signal: new AbortController().signal }

@@ -4,7 +4,7 @@ import {
 } from '../../../kernel/index.ts'
 import storageMemory from '../../../plugins/storage-memory/index.ts'
 import { overriding, startKernel, type TestKernelOptions } from '../../support/kernel.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 
 const never = new AbortController().signal
 const call = (signal = never): Call => ({ transport: 'cli', signal })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { pendingLimits, recordBytes, refuseTooManyPending } from '../../../kernel/index.ts'
-import { makeExecution } from '../../support/executions.ts'
+import { makeExecution } from '../../../plugins/testing/executions.ts'
 
 t.test('a record counts with every text in it, two bytes for each character', async t => {
   const text = 'x'.repeat(10_000)

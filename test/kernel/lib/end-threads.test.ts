@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { letThreadsEnd } from '../../../kernel/index.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 
 t.test('a thread whose loop the compiler has unrolled ends when it is told to', async t => {
   letThreadsEnd()

@@ -10,7 +10,7 @@ import { isAlive, thisProcess } from '../../../kernel/lib/process-identity.ts'
 import { secondsSince } from '../../../kernel/lib/time.ts'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 
 t.test('a listener that throws is logged and harms nobody else', async t => {
   const logged: unknown[] = []

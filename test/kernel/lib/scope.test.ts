@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Scope } from '../../../kernel/lib/scope.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 
 t.test('disposers run last in, first out, each to its end, once', async t => {
   const scope = new Scope()

@@ -2,7 +2,7 @@ import t from 'tap'
 import { definePlugin, type Storage } from '../../../kernel/index.ts'
 import storageMemory from '../../../plugins/storage-memory/index.ts'
 import { overriding, startKernel } from '../../support/kernel.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 
 t.test('writing is probed by a write, one at a time, and not again at once', async t => {
   let probes = 0

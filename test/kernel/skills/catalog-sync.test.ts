@@ -1,8 +1,8 @@
 import t from 'tap'
 import { definePlugin, execute, health, listSkills, searchSkills, type AnyPlugin, type Events, type LoadedSkills, type SkillDefinition } from '../../../kernel/index.ts'
 import { startKernel } from '../../support/kernel.ts'
-import { skillOf } from '../../support/skill.ts'
-import { until } from '../../support/until.ts'
+import { skillOf } from '../../../plugins/testing/skill.ts'
+import { until } from '../../../plugins/testing/until.ts'
 
 const call = { transport: 'http' as const, signal: new AbortController().signal }
 const door = definePlugin({ name: 'door', slot: 'transport', setup: () => ({}) })

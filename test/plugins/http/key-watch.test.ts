@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { hashKey, silentLogger, type KeySettings } from '../../../kernel/index.ts'
 import { watchKeys } from '../../../plugins/http/access/key-watch.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 
 t.test('a file that is written in place takes no key away while it is empty', async t => {
   const file = join(t.testdir(), 'skillet.toml')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { definePlugin, silentLogger } from '../../../kernel/index.ts'
 import { chooseEngine } from '../../../plugins/http/engine/engine.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 import { eachEngine, engines, openServer, requestOf, uwsExpected } from './support.ts'
 import { Wire } from './wire.ts'
 

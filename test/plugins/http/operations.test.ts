@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 import { eachEngine, requestOf, version } from './support.ts'
 
 const run = (tool_name: string, parameters: object, more: object = {}): object => ({ skill_name: 'demo', tool_name, parameters, ...more })

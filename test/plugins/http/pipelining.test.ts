@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 import { eachEngine, requestOf, type TestServer } from './support.ts'
 import { Wire } from './wire.ts'
 

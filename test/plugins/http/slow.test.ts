@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Bodies, type BodyCut } from '../../../plugins/http/engine/bodies.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 import { eachEngine, requestOf } from './support.ts'
 
 const json = { Host: 'localhost', 'Content-Type': 'application/json' }

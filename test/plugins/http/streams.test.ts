@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { definePlugin, type Endpoint } from '../../../kernel/index.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 import { engines, openServer } from './support.ts'
 
 setFlagsFromString('--expose-gc')

@@ -11,7 +11,7 @@ import { inlineExecutor, type InlineTool } from '../../../plugins/executor-inlin
 import http, { type HttpTransport } from '../../../plugins/http/index.ts'
 import storage from '../../../plugins/storage-memory/index.ts'
 import { skillSource } from '../../support/kernel.ts'
-import { skillOf } from '../../support/skill.ts'
+import { skillOf } from '../../../plugins/testing/skill.ts'
 import { glibcOf, hasUws } from '../../support/uws.ts'
 import { Wire, type Answer } from './wire.ts'
 

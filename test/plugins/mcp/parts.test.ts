@@ -7,7 +7,7 @@ import { RecentEvents, ByteBudget } from '../../../plugins/mcp/transports/events
 import { StreamPlaces } from '../../../plugins/mcp/transports/places.ts'
 import { Reports } from '../../../plugins/mcp/server/reports.ts'
 import { boundUnread, unreadBytesMax } from '../../../plugins/mcp/transports/unread.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../plugins/testing/until.ts'
 
 t.test('a cut keeps to its length, and both ends are what they were', async () => {
   const unit = fc.string({ unit: 'binary', maxLength: 1_500 })

@@ -8,7 +8,7 @@ import type { Selecting, Selection } from '../../../../plugins/mcp/agent/selecti
 import { Host } from '../../../../plugins/mcp/server/host.ts'
 import { below, runs } from '../../../support/processes.ts'
 import { startKernel } from '../../../support/kernel.ts'
-import { until } from '../../../support/until.ts'
+import { until } from '../../../../plugins/testing/until.ts'
 
 const selections = new Selections()
 t.teardown(() => selections.close())

@@ -1,1 +1,0 @@
-export { makeExecution, makeStored } from '../../plugins/testing/executions.ts'

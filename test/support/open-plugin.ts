@@ -1,1 +1,0 @@
-export { openPlugin, type Opened, type OpenOptions } from '../../plugins/testing/open-plugin.ts'

@@ -1,1 +1,0 @@
-export { callOf, skillOf } from '../../plugins/testing/skill.ts'

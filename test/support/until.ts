@@ -1,1 +1,0 @@
-export { until } from '../../plugins/testing/until.ts'
