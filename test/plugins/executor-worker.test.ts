@@ -254,7 +254,7 @@ t.test('console and streams become log lines, bounded', async t => {
 t.test('nothing a tool prints reaches the process\'s own output', async t => {
   const program = `
     import plugin from ${JSON.stringify(new URL('../../plugins/executor-worker/index.js', import.meta.url).href)}
-    import { openPlugin } from ${JSON.stringify(new URL('../support/open-plugin.js', import.meta.url).href)}
+    import { openPlugin } from ${JSON.stringify(new URL('../../plugins/testing/open-plugin.js', import.meta.url).href)}
     const { service, close } = await openPlugin(plugin)
     const outcome = await service.run(${JSON.stringify({ execution_id: 'x', ...call('console'), timeout_ms: 60_000, config: {} })}, { started () {}, progress () {}, log () {} }, new AbortController().signal)
     await close()

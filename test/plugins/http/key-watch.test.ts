@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
-import { statSync, writeFileSync, type Stats } from 'node:fs'
+import { renameSync, statSync, writeFileSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { hashKey, silentLogger, type KeySettings } from '../../../kernel/index.ts'
 import { watchKeys } from '../../../plugins/http/access/key-watch.ts'
@@ -22,9 +23,17 @@ t.test('a file that is written in place takes no key away while it is empty', as
   const before = statSync(file)
   writeFileSync(file, '')
   looks.emit('change', statSync(file), before)
+  await setTimeout(500) // its writer is slow
   writeFileSync(file, text('second'))
   await until(() => replaced.length > 1)
   t.same(replaced, [['first'], ['second']])
+
+  const old = statSync(file)
+  writeFileSync(`${file}.new`, text('third'))
+  renameSync(`${file}.new`, file)
+  looks.emit('change', statSync(file), old)
+  await until(() => replaced.length > 2)
+  t.same(replaced.at(-1), ['third'], 'a file that replaces another is whole, and is read at once')
   looks.emit('change', statSync(file), before)
   stop()
   t.equal(looks.listenerCount('change'), 0)
