@@ -25,11 +25,11 @@ export { within } from './lib/within.ts'
 export { ACCESS_PATTERN, compileAllows, SCOPES, type Access, type AccessScope } from './contracts/access.ts'
 export { Bus, type Events, type LogLevel } from './contracts/bus.ts'
 export type { Call } from './contracts/call.ts'
-export { Config, outputBytesStop, processesOf, threadsOf } from './contracts/config.ts'
+export { outputBytesStop, type Config } from './contracts/config.ts'
 export type { Endpoint, EndpointCall, EndpointRoute } from './contracts/endpoint.ts'
 export type { Executor, Outcome, Task, TaskObserver } from './contracts/executor.ts'
 export type { Gateway } from './contracts/gateway.ts'
-export { defaultKeyName, KEY_NAME, KeySettings } from './contracts/key-settings.ts'
+export { defaultKeyName, KEY_NAME, KeyTable, type KeySettings } from './contracts/key-settings.ts'
 export type { Callable, Operation } from './contracts/operation.ts'
 export { outputOf, type Output } from './contracts/output.ts'
 export {
@@ -42,6 +42,7 @@ export {
   type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type SkillWarning, type Tool
 } from './contracts/schemas.ts'
 export type { Search, SearchAnswer, SearchOptions } from './contracts/search.ts'
+export { defineSection, pathFormats, textList, type PathFormat, type Section, type SectionOf } from './contracts/section.ts'
 export type { Services, SkillCatalog } from './contracts/services.ts'
 export type { LoadedSkills, SkillSource } from './contracts/skill-source.ts'
 export {
@@ -81,9 +82,9 @@ export {
 // boot
 export { configFile, configHome, dataHome, fromHome, type ConfigSources } from './boot/config-files.ts'
 export type { Origin } from './boot/config-layers.ts'
-export { completeConfig, explainConfig, loadConfig, type ExplainedConfig } from './boot/config-load.ts'
+export { completeConfig, explainConfig, furtherPlugins, loadConfig, type ExplainedConfig } from './boot/config-load.ts'
+export { configSchema, sectionsOf, type ConfigSchema, type Setting } from './boot/config-schema.ts'
 export { findDirectoryFaults, historyFileName, secureDataDirectory } from './boot/data-directory.ts'
 export { createKernel, type Kernel, type KernelOptions } from './boot/kernel.ts'
 export { loadPlugins } from './boot/plugin-load.ts'
 export { pluginOptions } from './boot/plugin-options.ts'
-export { settings, type Setting } from './boot/settings.ts'

@@ -16,6 +16,7 @@ export type * from './contracts/output.ts'
 export type * from './contracts/plugin.ts'
 export type * from './contracts/schemas.ts'
 export type * from './contracts/search.ts'
+export type * from './contracts/section.ts'
 export type * from './contracts/services.ts'
 export type * from './contracts/skill-source.ts'
 export type * from './contracts/skill.ts'
@@ -24,7 +25,7 @@ export type * from './contracts/transport.ts'
 export type { CancelSignal, ErrorCode, ErrorDetails, ErrorEnvelope, ErrorKind, Logger, ProcessIdentity, Version } from './index.ts'
 
 // For every plugin. `Type` declares options.
-export { definePlugin, ERRORS, isObject, isoTime, messageOf, pluginApi, Scope, SkilletError, within } from './index.ts'
+export { definePlugin, defineSection, ERRORS, isObject, isoTime, messageOf, pluginApi, Scope, SkilletError, within } from './index.ts'
 export { Type, type Static } from 'typebox'
 
 // For executors and sources of skills.

@@ -1,4 +1,4 @@
-/** The program's entry, and the only file that names all plugins. @returns the exit status */
+/** The program's entry: with settings.ts, the only file that names all plugins. @returns the exit status */
 async function run (args: readonly string[]): Promise<number> {
   if (args[0] === 'serve' || args[0] === 'mcp') await closeInspector()
   if (args[0] === 'mcp' && !args.includes('--help') && !args.includes('-h')) {
@@ -14,7 +14,8 @@ async function run (args: readonly string[]): Promise<number> {
     skills: [() => import('./skills-directory/index.ts')],
     agent: () => import('./mcp/transports/stdio.ts'),
     endpoints: [() => import('./mcp/index.ts')],
-    transports: [() => import('./http/index.ts')]
+    transports: [() => import('./http/index.ts')],
+    sections: () => import('./settings.ts')
   })
 }
 

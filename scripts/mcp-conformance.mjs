@@ -1,10 +1,11 @@
 // Runs the official MCP conformance suites against the built server, each twice: as it is, and with fixture skills whose tools
 // are shown as the tools, prompts and resources that the suites ask for by name. Installs the suites into a temporary folder, unless
 // MCP_CONFORMANCE names one with a folder for each version. What passes and what does not must be exactly what is said here.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { startServer, withoutLimits } from './server.mjs'
 
 /** Versions of the suite, and what they run: all scenarios of a version, or those that a revision of the protocol requires. */
 const suites = [
@@ -33,7 +34,7 @@ try {
     ['as it is', [], named],
     ['with the fixtures', ['--skills', fixtures, '--config', join(fixtures, 'skillet.toml')], []]
   ]) {
-    const server = await serve(serverArgs)
+    const server = await startServer(mkdtempSync(join(folder, 'home-')), [...withoutLimits, ...serverArgs])
     try {
       for (const { version, args } of suites) {
         const results = run(programs.get(version), args, `${server.url}/mcp`)
@@ -43,7 +44,7 @@ try {
         for (const name of expected) if (results.get(name) === true) tell(`${name} passed, and is said to fail`)
       }
     } finally {
-      server.child.kill('SIGKILL')
+      server.stop()
     }
   }
 } catch (error) {
@@ -69,15 +70,6 @@ function install (version) {
   const program = join(home, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
   writeFileSync(program, readFileSync(program, 'utf8').replace(/globSync as \w+,/, ''))
   return program
-}
-
-/** A server with a home of its own. */
-async function serve (args) {
-  const home = mkdtempSync(join(folder, 'home-'))
-  const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), XDG_DATA_HOME: join(home, 'data') }
-  const child = spawn(process.execPath, [resolve('dist/program/main.js'), 'serve', '--port', '0', '--json', '--log-level', 'warn', '--server-rate-limit-per-minute', '0', '--server-rate-limit-per-hour', '0', ...args], { cwd: home, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  for await (const line of child.stdout) return { child, url: JSON.parse(String(line)).url }
-  throw new Error('the server did not start')
 }
 
 /** @returns by scenario, whether it passed */

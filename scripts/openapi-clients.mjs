@@ -1,12 +1,13 @@
 // Looks at the description that the built server gives of its API with Redocly and Spectral, and has clients that openapi-typescript
 // and openapi-python-client generate from it call all operations of that server. All of these programs are installed into a temporary folder; what
 // can't be reached is said to be skipped.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { transformSync } from 'esbuild'
 import { pythonWith } from './python.mjs'
+import { environmentIn, startServer } from './server.mjs'
 
 const packages = ['@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3', 'openapi-typescript@7.13.0', 'openapi-fetch@0.17.0']
 const requirements = ['openapi-python-client==0.29.1']
@@ -14,10 +15,12 @@ const key = 'key-of-the-check'
 
 const folder = mkdtempSync(join(tmpdir(), 'skillet-openapi-'))
 const bin = join(folder, 'node_modules', '.bin')
-const env = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data'), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+const env = { ...environmentIn(folder), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
 let server
 try {
-  const url = await serve()
+  // Clients have to send the key as the description says.
+  server = await startServer(folder, ['--auth-required'], { SERVICE_API_KEY: key })
+  const { url } = server
   const document = await (await fetch(`${url}/api/openapi.json`, { headers: { authorization: `Bearer ${key}` } })).json()
   writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document))
   const calls = callsOf(document)
@@ -32,15 +35,8 @@ try {
   console.error(`openapi: ${error.message}`)
   process.exitCode = 1
 } finally {
-  server?.kill('SIGKILL')
+  server?.stop()
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-}
-
-/** A server with a home of its own, that asks for a key: clients have to send it as the description says. @returns its URL */
-async function serve () {
-  server = spawn(process.execPath, [resolve('dist/program/main.js'), 'serve', '--port', '0', '--json', '--log-level', 'warn', '--auth-required'], { cwd: folder, env: { ...env, SERVICE_API_KEY: key }, stdio: ['ignore', 'pipe', 'inherit'] })
-  for await (const line of server.stdout) return JSON.parse(String(line)).url
-  throw new Error('the server did not start')
 }
 
 /** A call of each operation, by its examples, the one that makes an execution first. What an ended execution is asked answers with a conflict. */

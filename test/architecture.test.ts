@@ -75,8 +75,8 @@ t.test('no files import each other in a circle, types included, unless one is lo
   t.same(circles, [])
 })
 
-/** What puts plugins together: the program, and the kernel that tests of plugins run in. */
-const composers = new Set([join('plugins', 'main.ts'), join('plugins', 'testing', 'kernel.ts')])
+/** What puts plugins together: the program, its settings, and the kernel that tests of plugins run in. */
+const composers = new Set([join('plugins', 'main.ts'), join('plugins', 'settings.ts'), join('plugins', 'testing', 'kernel.ts')])
 
 t.test('a plugin imports kernel/index.ts, plugins/toolkit and its own folder, never another plugin', async t => {
   const strangers = within('plugins').filter(isRelative).filter(({ file }) => !composers.has(file)).filter(found => {

@@ -46,6 +46,11 @@ export interface KernelOptions {
   role?: string
   /** Whether the search gets ready at the start, and not at the first search. Default false. */
   prepareSearch?: boolean
+  /**
+   * How long a search may wait while the model is loaded or embeds tools, in milliseconds; then it answers by words
+   * alone. Default 0.
+   */
+  search_patience_ms?: number
   /** Name of the only skill that a short command needs: the kernel then need not load all other skills. */
   only?: string
 }
@@ -103,14 +108,14 @@ class Boot {
   }
 
   async run (): Promise<Kernel> {
-    const { config, data_dir, log, version } = this.#options
+    const { config, data_dir, log, version, search_patience_ms = 0 } = this.#options
     refuseDuplicates(this.#options.plugins)
     secureDataDirectory(data_dir, log)
     const { storage, search } = await this.#startProviders()
     const executions = await this.#startExecutions(storage)
     const { states, executors, services: { transport: transports } } = this.#providers
     const services = Object.freeze({
-      config, version: Object.freeze({ ...version }), catalog: this.#catalog, executions, storage, search,
+      config, version: Object.freeze({ ...version }), catalog: this.#catalog, executions, storage, search, search_patience_ms,
       plugins: states,
       uptime_seconds: this.#uptime_seconds
     })

@@ -6,6 +6,7 @@ import type { Endpoint } from './endpoint.ts'
 import type { Executor } from './executor.ts'
 import type { Gateway } from './gateway.ts'
 import type { Search } from './search.ts'
+import type { Section } from './section.ts'
 import type { SkillDefinition } from './skill.ts'
 import type { SkillSource } from './skill-source.ts'
 import type { Cache, Storage } from './storage.ts'
@@ -37,7 +38,7 @@ export const PLUGIN_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
 
 /** The context that the `setup` of every plugin receives. */
 export interface PluginContext {
-  /** The whole configuration, frozen. */
+  /** The whole configuration, frozen. `SectionOf.of` reads a section that a plugin declares. */
   config: Config
   /**
    * Absolute path of the configuration file. The file may be missing; the path is absent when there can be no file. For
@@ -107,6 +108,8 @@ export interface Plugin<S extends Slot = Slot, Options extends object = object> 
   readonly required?: boolean
   /** Schema of the options. The kernel fills in default values and checks the options before `setup`. */
   readonly options?: TObject
+  /** Sections of the configuration beside `[plugin.<name>]`, made by `defineSection`. */
+  readonly sections?: readonly Section[]
   setup (context: ContextOf<S>, options: Options): Promise<Slots[S]> | Slots[S]
   /**
    * Examines the dependencies of the plugin, whether the plugin is set up or not, and changes nothing. For `skillet

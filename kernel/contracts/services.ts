@@ -60,6 +60,8 @@ export interface Services {
   executions: Runner
   storage: Pick<Storage, 'get' | 'list'>
   search: Pick<Search, 'search' | 'state'>
+  /** How long a search may wait for the model, in milliseconds; then it answers by words alone. */
+  search_patience_ms: number
   /** The states of all plugins: the same list object until a state changes. */
   plugins (): readonly PluginStatus[]
   uptime_seconds (): number

@@ -3,12 +3,6 @@ import { operation } from '../contracts/operation.ts'
 import { SearchResult, SkillNameAsked } from '../contracts/schemas.ts'
 import { abortSignalOf } from '../lib/cancel.ts'
 
-/**
- * How long a search of the command line waits while the model is loaded or embeds tools, in milliseconds. A command
- * makes one search and ends, so it has no later search that could use the loaded model.
- */
-const patience_ms = 10_000
-
 /** The longest query, in characters: users paste whole pages, and agents paste logs. */
 export const queryMax = 65_536
 
@@ -38,6 +32,6 @@ export const searchSkills = operation({
     input: { query: 'count the words of a text', top_k: 1 },
     output: { results: [{ skill_name: 'text', tool_name: 'count', description: 'Count the characters, words and lines of a text', score: 0.95 }], mode: 'hybrid' }
   },
-  handler: ({ search }, { query, ...options }, { transport, signal }) =>
-    search.search(query, { ...options, patience_ms: transport === 'cli' ? patience_ms : 0 }, abortSignalOf(signal))
+  handler: ({ search, search_patience_ms }, { query, ...options }, { signal }) =>
+    search.search(query, { ...options, patience_ms: search_patience_ms }, abortSignalOf(signal))
 })

@@ -39,13 +39,19 @@ function hasDefaults (schema: TObject, values: JsonObject): boolean {
 function partOf (schema: TObject, values: JsonObject): TObject | undefined {
   const parts: TObject['properties'] = {}
   for (const [name, value] of Object.entries(values)) {
-    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : freeKeys(schema)
     if (property === undefined) return undefined
     const part = IsObject(property) && isObject(value) ? partOf(property, value) : property
     if (part === undefined) return undefined
     parts[name] = part
   }
   return Type.Object(parts)
+}
+
+/** The schema of the fields that `properties` does not name; undefined when there can be none. */
+function freeKeys (schema: TObject): TObject['properties'][string] | undefined {
+  const keywords: { additionalProperties?: unknown } & TObject = schema
+  return isObject(keywords.additionalProperties) ? keywords.additionalProperties : undefined
 }
 
 function complete (schema: TObject, values: JsonObject): void {

@@ -5,6 +5,7 @@ import { isObject } from '../lib/json.ts'
 import { didYouMean, nearest } from '../lib/nearest.ts'
 import { dataKeywords } from './parameters.ts'
 import type { JsonObject } from '../contracts/schemas.ts'
+import { pathFormats } from '../contracts/section.ts'
 
 /** The longest pattern, in characters: the cost to compile and to match a pattern grows with its length. */
 export const patternMax = 2_048
@@ -45,6 +46,7 @@ function createAjv (validateSchema: boolean): Ajv2020 {
     code: { regExp: linearTime }
   })
   addFormats.default(ajv, { mode: 'fast', keywords: false })
+  for (const format of pathFormats) ajv.addFormat(format, true)
   // Keywords of OpenAPI and TypeBox that do not affect validity, and a keyword that ajv supports but does not list.
   ajv.addVocabulary(['example', 'flag', '$anchor'])
   return ajv

@@ -1,7 +1,8 @@
 import { dirname } from 'node:path'
 import {
-  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion, SecretFile, type AnyPlugin, type Config, type Kernel, type Logger, type Slot
+  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion, SecretFile, type AnyPlugin, type Config, type ConfigSchema, type Kernel, type Logger, type Section, type Slot
 } from '../../kernel/index.ts'
+import type { Given } from './options/options.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 type Load = () => Promise<{ default: AnyPlugin }>
@@ -19,12 +20,20 @@ export interface BuiltinPlugins {
   /** The plugins that servers serve beside the operations. */
   endpoints: readonly Load[]
   transports: readonly Load[]
+  /** The sections of the configuration that these plugins declare. */
+  sections: () => Promise<{ builtinSections: readonly Section[] }>
 }
 
 /** All built-in plugins except the scratch storage, which has no options. */
-export async function everyPlugin ({ storage, search, executors, skills, agent, endpoints, transports }: BuiltinPlugins): Promise<AnyPlugin[]> {
+export async function everyPlugin ({ storage, search, executors, skills, agent, endpoints, transports }: Omit<BuiltinPlugins, 'sections'>): Promise<AnyPlugin[]> {
   return await Promise.all([storage, search, ...executors, ...skills, agent, ...endpoints, ...transports].map(async load => (await load()).default))
 }
+
+/**
+ * How long a search of the command line waits while the model is loaded or embeds tools, in milliseconds. A command
+ * makes one search and ends, so it has no later search that could use the loaded model.
+ */
+const search_patience_ms = 10_000
 
 /** The parts of the kernel that a command needs. */
 export interface Needs {
@@ -60,12 +69,13 @@ const noSearch = definePlugin({ name: 'search-none', slot: 'search', setup: () =
 /** An error in the command line or the configuration; the message describes it. */
 export class UsageError extends Error {}
 
-export interface Given { file?: string, flags: Record<string, unknown> }
+/** The parts of the command's context that its configuration depends on. */
+interface ConfigSources { terminal: Pick<Terminal, 'env' | 'cwd'>, schema: ConfigSchema }
 
 /** Reads the configuration. @throws UsageError */
-export function configure (given: Given, { env, cwd }: Pick<Terminal, 'env' | 'cwd'>): Config {
+export function configure (given: Given, { terminal: { env, cwd }, schema }: ConfigSources): Config {
   try {
-    return loadConfig({ ...given, env, cwd })
+    return loadConfig({ ...given, env, cwd }, schema)
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
   }
@@ -105,6 +115,7 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     ...(role !== undefined && { role }),
     // An agent begins with a single search, which should not be answered by keywords alone.
     prepareSearch: needs.agent === true,
+    ...(needs.transports || needs.agent === true ? {} : { search_patience_ms }),
     ...(only !== undefined && { only })
   }, signal)
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { BuiltinPlugins } from './boot.ts'
+import type { CommandSchema } from './options/config-schema.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 /** The context that every command gets. */
@@ -8,6 +9,8 @@ export interface CommandContext {
   /** Aborts at the first SIGINT or SIGTERM. */
   signal: AbortSignal
   builtin: BuiltinPlugins
+  /** The settings that the command line, variables and the file can set. */
+  schema: CommandSchema
   /** Sets the exit status of a command that does not throw. */
   setStatus (status: number): void
 }
@@ -26,6 +29,8 @@ export interface CommandRow {
   readonly description: string
   /** Whether the command is left out of `--help`. */
   readonly hidden?: boolean
+  /** Whether the command reads the configuration, and has the flags of the settings. */
+  readonly configured?: boolean
   /** Loads its file, when the command is called or its own help is shown. */
   load (): Promise<{ default: DefineCommand }>
 }

@@ -130,14 +130,14 @@ class Dynamic {
 
   /** Queries a kernel with the settings of the command line. After any error, no completions are offered. */
   async #ask<T> (needs: Needs, ask: (gateway: Gateway) => Promise<T[]>, only?: string): Promise<T[]> {
-    const { terminal, builtin, signal } = this.#context
+    const { terminal, builtin, signal, schema } = this.#context
     try {
       const probe = new Command().exitOverride().configureOutput({ outputError: () => {} })
-      const given = addSettingOptions(probe, { serve: true })
+      const given = addSettingOptions(probe, schema, { serve: true })
       probe.parseOptions([...this.#words])
       const { file, flags } = given()
       const from = file === undefined ? {} : { file }
-      const kernel = await boot(builtin, configure({ flags, ...from }, terminal), needs, terminal, silentLogger, signal, { ...from, ...(only !== undefined && { only }) })
+      const kernel = await boot(builtin, configure({ flags, ...from }, this.#context), needs, terminal, silentLogger, signal, { ...from, ...(only !== undefined && { only }) })
       try {
         return await ask(kernel.gateway)
       } finally {

@@ -1,8 +1,9 @@
 import { Command, CommanderError } from 'commander'
-import { messageOf, readVersion, SkilletError } from '../../kernel/index.ts'
+import { configSchema, messageOf, readVersion, SkilletError } from '../../kernel/index.ts'
 import { UsageError, type BuiltinPlugins } from './boot.ts'
-import type { CommandContext } from './command.ts'
+import type { CommandContext, CommandRow } from './command.ts'
 import { EXIT_CODES, EXIT_INTERRUPTED, EXIT_UNREAD, EXIT_USAGE } from './exit-codes.ts'
+import { commandSchema, type CommandSchema } from './options/config-schema.ts'
 import { steady } from './terminal/layout.ts'
 import { commands } from './table.ts'
 import { processTerminal, type Terminal } from './terminal/terminal.ts'
@@ -18,42 +19,63 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
   const terminal = processTerminal()
   const interrupt = onSignals(terminal.err)
   let status = 0
+  let fault: unknown
   try {
-    const program = await createProgram(argv, { terminal, signal: interrupt.signal, builtin, setStatus: given => { status = given } })
+    const row = calledIn(argv)
+    const schema: CommandSchema = row?.configured === true
+      ? await commandSchema(argv, (await builtin.sections()).builtinSections, terminal)
+      : configSchema([])
+    fault = schema.fault
+    const context = { terminal, signal: interrupt.signal, builtin, schema, setStatus: (given: number) => { status = given } }
+    const program = await createProgram(row, context)
     await program.parseAsync([...argv], { from: 'user' })
     return status
   } catch (error) {
-    return report(error, { argv, terminal, interrupted: interrupt.signal.aborted })
+    return report(error, { argv, terminal, interrupted: interrupt.signal.aborted, fault })
   } finally {
     interrupt.stop()
   }
+}
+
+/** The command that is called, or whose help is shown. */
+function calledIn (argv: readonly string[]): CommandRow | undefined {
+  const [called, second] = argv.filter(word => !word.startsWith('-'))
+  const asked = called === 'help' ? second : called
+  return asked === undefined ? undefined : commands.find(({ name, aliases = [] }) => [name, ...aliases].includes(asked))
 }
 
 /**
  * The program with all commands. Only the file of the called command is loaded; the other commands have only a name and
  * a description.
  */
-async function createProgram (argv: readonly string[], context: CommandContext): Promise<Command> {
+async function createProgram (called: CommandRow | undefined, context: CommandContext): Promise<Command> {
   const { terminal } = context
   const program = new Command('skillet')
     .description('Lists, searches and runs skills: over HTTP, for agents, and here.')
     .version(readVersion().version)
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err, outputError: () => {} })
-  const [called, second] = argv.filter(word => !word.startsWith('-'))
-  const asked = called === 'help' ? second : called
-  for (const { name, aliases = [], description, hidden = false, load } of commands) {
+  for (const row of commands) {
+    const { name, aliases = [], description, hidden = false, load } = row
     const command = program.command(name, { hidden }).aliases(aliases).description(description)
-    if (asked !== undefined && [name, ...aliases].includes(asked)) (await load()).default(command, context)
+    if (row === called) (await load()).default(command, context)
   }
   return program
+}
+
+interface Ending {
+  argv: readonly string[]
+  terminal: Terminal
+  interrupted: boolean
+  /** Why plugins could not be loaded. An unknown flag can be a flag of such a plugin. */
+  fault: unknown
 }
 
 /**
  * Prints an error, as JSON when `--json` was given.
  * @returns the exit status
  */
-function report (error: unknown, { argv, terminal, interrupted }: { argv: readonly string[], terminal: Terminal, interrupted: boolean }): number {
+function report (error: unknown, { argv, terminal, interrupted, fault }: Ending): number {
   const usage = error instanceof UsageError || error instanceof CommanderError
   if (error instanceof CommanderError) {
     if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode === 0 ? 0 : EXIT_USAGE
@@ -64,7 +86,7 @@ function report (error: unknown, { argv, terminal, interrupted }: { argv: readon
     return EXIT_UNREAD
   }
   const known = error instanceof SkilletError ? error
-    : new SkilletError(usage ? 'INVALID_PARAMETERS' : 'INTERNAL', messageOf(error).replace(/^error: /, ''))
+    : new SkilletError(usage ? 'INVALID_PARAMETERS' : 'INTERNAL', [error, ...(usage && fault !== undefined ? [fault] : [])].map(messageOf).join('\n').replace(/^error: /, ''))
   const said = (text: string): string => terminal.watched ? steady(text) : text
   if (argv.includes('--json')) terminal.err(`${JSON.stringify(known.envelope())}\n`)
   else terminal.err(`error: ${said(`${known.message}${stderrOf(known)}`)}\n`)

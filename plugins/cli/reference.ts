@@ -1,15 +1,20 @@
 import { Command, type Argument, type Option } from 'commander'
 import { addSettingOptions } from './options/options.ts'
+import type { ConfigSchema } from '../../kernel/index.ts'
 import { commands } from './table.ts'
 import { processTerminal } from './terminal/terminal.ts'
 
-/** The commands as Markdown, made from their definitions: the reference in docs/command-line.md. */
-export async function reference (): Promise<string> {
+/**
+ * The commands as Markdown, made from their definitions: the reference in docs/command-line.md.
+ * @param schema the settings of the built-in plugins
+ */
+export async function reference (schema: ConfigSchema): Promise<string> {
   // Only the definitions are read; no command runs.
   const none = () => { throw new Error('the reference runs no command') }
-  const context = { terminal: processTerminal(), signal: new AbortController().signal, builtin: { storage: none, scratch: none, search: none, executors: [], skills: [], agent: none, endpoints: [], transports: [] }, setStatus: none }
+  const builtin = { storage: none, scratch: none, search: none, executors: [], skills: [], agent: none, endpoints: [], transports: [], sections: none }
+  const context = { terminal: processTerminal(), signal: new AbortController().signal, schema, builtin, setStatus: none }
   const probe = new Command()
-  addSettingOptions(probe, { serve: true })
+  addSettingOptions(probe, schema, { serve: true })
   const settings = new Set(probe.options.map(({ long }) => long))
   const sections: string[] = []
   for (const { name, aliases = [], description, hidden = false, load } of commands) {

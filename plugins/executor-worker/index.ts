@@ -1,7 +1,8 @@
-import { Type } from 'typebox'
-import { definePlugin, SkilletError, threadsOf, type Executor } from '../../kernel/index.ts'
-import { stopping } from './shared/limits.ts'
+import { availableParallelism } from 'node:os'
+import { definePlugin, SkilletError, type Executor } from '../../kernel/index.ts'
 import type { Pool } from './main/pool.ts'
+import { executionSection, options } from './settings.ts'
+import { stopping } from './shared/limits.ts'
 
 /** Between asking a tool to end and ending its thread. */
 const grace_ms = 300
@@ -13,12 +14,10 @@ const threadsEach = 8
 export default definePlugin({
   name: 'executor-worker',
   slot: 'executor',
-  options: Type.Object({
-    load_ms: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'How long a skill\'s module may take to load, in milliseconds' }),
-    idle_ms: Type.Integer({ default: 10_000, minimum: 100, maximum: 3_600_000, description: 'An idle script thread is ended after so long, in milliseconds' })
-  }, { additionalProperties: false }),
+  options,
+  sections: [executionSection],
   setup ({ config, scope, log }, { load_ms, idle_ms }): Executor {
-    const threads = threadsOf(config)
+    const threads = executionSection.of(config).threads || availableParallelism()
     const { queue_max, output_bytes_max, heap_bytes_max } = config.execution
     const limits = {
       threads,

@@ -1,13 +1,14 @@
 import { createServer } from 'node:net'
-import { messageOf, type Config, type Finding } from '../../kernel/index.ts'
+import { messageOf, type Finding } from '../../kernel/index.ts'
 import { isWildcard, urlHost } from './access/hosts.ts'
 import { loadUws } from './engine/uws.ts'
+import type { ServerSettings } from './settings.ts'
 
 /** How long a program that already uses the port may take to answer, in milliseconds. */
 const ask_ms = 2_000
 
 /** Whether a server could listen, which program listens already, and whether the fast engine loads. */
-export async function examine ({ host, port }: Config['server'], signal: AbortSignal): Promise<Finding[]> {
+export async function examine ({ host, port }: ServerSettings, signal: AbortSignal): Promise<Finding[]> {
   return [await engine(), ...(port === 0 ? [] : [await listening(host, port, signal)])]
 }
 

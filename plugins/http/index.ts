@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
-import { definePlugin, schemas, within, type Config, type Transport } from '../../kernel/index.ts'
+import { definePlugin, within, type Transport, type TransportContext } from '../../kernel/index.ts'
 import { App } from './api/app.ts'
 import { RequestGuard } from './access/request-guard.ts'
+import { Bodies } from './engine/bodies.ts'
 import { chooseEngine } from './engine/engine.ts'
 import { examine } from './examine.ts'
 import { isLoopback, isWildcard, OwnHosts, urlHost } from './access/hosts.ts'
@@ -11,6 +11,7 @@ import { openApi } from './api/openapi.ts'
 import { Origins } from './access/origins.ts'
 import { addPages } from './pages/pages.ts'
 import type { EngineName } from './engine/server.ts'
+import { options, serverSection, type ServerSettings } from './settings.ts'
 
 /** The HTTP server, as its plugin returns it. */
 export interface HttpTransport extends Transport {
@@ -30,30 +31,20 @@ const head_ms = 10_000
 export default definePlugin({
   name: 'http',
   slot: 'transport',
-  options: Type.Object({
-    engine: schemas.Choice(['auto', 'uws', 'node'], { default: 'auto', description: 'uws: uWebSockets.js; node: node:http; auto: uWebSockets.js where it loads' })
-  }, { additionalProperties: false }),
-  async setup ({ config, config_file, endpoints, gateway, log, scope }, { engine: choice }): Promise<HttpTransport> {
-    const { host, port, auth_required, allowed_hosts, cors_origins } = config.server
-    refuseInsecure(config)
+  options,
+  sections: [serverSection],
+  async setup (context, { engine: choice }): Promise<HttpTransport> {
+    const { config, config_file, log, scope } = context
+    const settings = serverSection.of(config)
+    const { host, port, body_timeout_ms } = settings
+    refuseInsecure(settings)
     const keys = new Keys(process.env['SERVICE_API_KEY'])
-    keys.replace(config.server.keys)
-    const app = new App({
-      config,
-      gateway,
-      hosts: new OwnHosts(host, allowed_hosts),
-      origins: new Origins(cors_origins, auth_required),
-      guard: new RequestGuard(config.server, keys),
-      log
-    })
+    keys.replace(settings.keys)
+    const app = createApp(context, settings, keys)
     if (config_file !== undefined) scope.defer(watchKeys(config_file, keys, log))
-    addPages(app, gateway.version)
-    for (const endpoint of endpoints) app.addEndpoint(endpoint)
-    const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
-    app.router.add('GET', '/api/openapi.json', { writes: false, access: 'key', run: turn => { app.replies.json(turn, description, turn.framing.last ? 'now' : 'keep') } })
 
     const engine = await chooseEngine(choice, log)
-    const server = await engine.listen({ host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, request_timeout_ms: config.server.body_timeout_ms + head_ms, malformed: app.replies.malformed(), log })
+    const server = await engine.listen({ host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, request_timeout_ms: body_timeout_ms + head_ms, malformed: app.replies.malformed(), log })
       .catch((error: unknown) => { throw new Error(`can't listen at ${address(host, port)}: ${reasonOf(error)}`, { cause: error }) })
     scope.defer(async () => {
       app.quiesce()
@@ -72,8 +63,32 @@ export default definePlugin({
       }
     }
   },
-  examine: ({ config, signal }) => examine(config.server, signal)
+  examine: ({ config, signal }) => examine(serverSection.of(config), signal)
 })
+
+/** The operations, the description of the API, the pages and the endpoints of other protocols. */
+function createApp ({ config, endpoints, gateway, log }: TransportContext, settings: ServerSettings, keys: Keys): App {
+  const { host, auth_required, allowed_hosts, cors_origins, body_bytes_max, bodies_bytes_max, body_timeout_ms } = settings
+  const app = new App({
+    debug: config.log_level === 'debug',
+    bodies: new Bodies({
+      bytesMax: body_bytes_max, bytesHeldMax: Math.max(bodies_bytes_max, body_bytes_max), timeout_ms: body_timeout_ms
+    }),
+    gateway,
+    hosts: new OwnHosts(host, allowed_hosts),
+    origins: new Origins(cors_origins, auth_required),
+    guard: new RequestGuard(settings, keys),
+    log
+  })
+  addPages(app, gateway.version)
+  for (const endpoint of endpoints) app.addEndpoint(endpoint)
+  const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
+  app.router.add('GET', '/api/openapi.json', {
+    writes: false, access: 'key',
+    run: turn => { app.replies.json(turn, description, turn.framing.last ? 'now' : 'keep') }
+  })
+  return app
+}
 
 function address (host: string, port: number): string {
   const reachable = isWildcard(host) ? (host.includes(':') ? '::1' : '127.0.0.1') : host
@@ -81,7 +96,7 @@ function address (host: string, port: number): string {
 }
 
 /** @throws Error when everybody on the network could run tools */
-function refuseInsecure ({ server: { host, auth_required, allow_insecure } }: Config): void {
+function refuseInsecure ({ host, auth_required, allow_insecure }: ServerSettings): void {
   if (auth_required || allow_insecure || isLoopback(host)) return
   throw new Error(`server.host ${host} is reachable from other machines: set server.auth_required (with SERVICE_API_KEY), or server.allow_insecure if all of them may run tools`)
 }

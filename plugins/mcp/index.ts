@@ -1,5 +1,6 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { checkAddresses } from './server/addresses.ts'
+import { mcpSection } from './settings.ts'
 import type { McpOverHttp } from './transports/http.ts'
 
 /**
@@ -9,13 +10,15 @@ import type { McpOverHttp } from './transports/http.ts'
 export default definePlugin({
   name: 'mcp',
   slot: 'endpoint',
+  sections: [mcpSection],
   setup ({ config, gateway, log, scope }) {
-    checkAddresses(config.mcp.resources)
+    const settings = mcpSection.of(config)
+    checkAddresses(settings.resources)
     let loaded: McpOverHttp | undefined
     let loading: Promise<McpOverHttp> | undefined
     const load = async (): Promise<McpOverHttp> => {
       const { McpOverHttp } = await import('./transports/http.ts')
-      loaded = new McpOverHttp(gateway, config, log)
+      loaded = new McpOverHttp(gateway, settings, log)
       return loaded
     }
     scope.defer(async () => { await (await loading)?.close() })

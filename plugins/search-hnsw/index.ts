@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { definePlugin, fromHome, type Config, type Search } from '../../kernel/index.ts'
+import { definePlugin, fromHome, type Search } from '../../kernel/index.ts'
 import { Embedder } from './meaning/embedder.ts'
 import { examine } from './examine.ts'
 import { HybridSearch } from './hybrid-search.ts'
 import type { ThreadData } from './meaning/protocol.ts'
+import { searchSection, type SearchSettings } from './settings.ts'
 
 /** all-MiniLM-L6-v2; it stands in the source only, beside this file's. */
 const bundled = fileURLToPath(new URL('../../../plugins/search-hnsw/model', import.meta.url))
@@ -16,12 +17,14 @@ const hubName = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/
 export default definePlugin({
   name: 'search-hnsw',
   slot: 'search',
+  sections: [searchSection],
   setup ({ config, scope, log, data_dir, cache, health }): Search {
-    const { model, preload } = config.search
+    const settings = searchSection.of(config)
+    const { model, preload } = settings
     if (model === 'none') return new HybridSearch(undefined)
     let told: string | undefined
     const embedder = new Embedder({
-      ...threadData(config, data_dir), cache, log,
+      ...threadData(settings, data_dir), cache, log,
       onChange () {
         search.changed()
         if (embedder.reason === told) return
@@ -35,10 +38,14 @@ export default definePlugin({
     if (preload) search.prepare()
     return search
   },
-  examine: ({ config, data_dir }) => config.search.model === 'none' ? [{ level: 'ok', about: 'search', text: 'tools are found by words alone, as search.model says' }] : examine(threadData(config, data_dir))
+  examine ({ config, data_dir }) {
+    const settings = searchSection.of(config)
+    if (settings.model !== 'none') return examine(threadData(settings, data_dir))
+    return [{ level: 'ok', about: 'search', text: 'tools are found by words alone, as search.model says' }]
+  }
 })
 
-function threadData ({ search: { model, allow_download } }: Config, data_dir: string): ThreadData {
+function threadData ({ model, allow_download }: SearchSettings, data_dir: string): ThreadData {
   return { model: place(model), models_dir: join(data_dir, 'models'), allow_download, threads: threads() }
 }
 

@@ -1,11 +1,11 @@
-import { Type } from 'typebox'
-import { definePlugin, schemas, type SkillSource } from '../../kernel/index.ts'
+import { definePlugin, type SkillSource } from '../../kernel/index.ts'
 import { Describing } from './descriptions/skill-descriptions.ts'
 import { examine } from './examine.ts'
 import { Follow } from './library/follow.ts'
 import { Interpreters } from './descriptions/interpreters.ts'
 import { Library } from './library/library.ts'
 import { placesOf } from './listing/places.ts'
+import { options, skillsSection } from './settings.ts'
 
 /**
  * Skills from directories of skill folders: the bundled ones, those under the user's configuration directory, and the
@@ -15,20 +15,18 @@ import { placesOf } from './listing/places.ts'
 export default definePlugin({
   name: 'skills-directory',
   slot: 'skills',
-  options: Type.Object({
-    describe_ms: Type.Integer({ default: 10_000, minimum: 100, maximum: 60_000, description: 'How long listing a directory or describing one skill may take, in milliseconds' }),
-    patience_ms: Type.Integer({ default: 1_500, minimum: 0, maximum: 60_000, description: 'How long a skill that was changed to something broken must stay so before it is reported, in milliseconds' }),
-    wait_ms: Type.Integer({ default: 15_000, minimum: 100, maximum: 600_000, description: 'How long the start, or a change, waits for all skills to be read, in milliseconds, and a third of it where only modules are left that take long; they serve as soon as they are read' }),
-    watch: schemas.Choice(['events', 'polling', 'off'], { default: 'events', description: 'How changes are found while the server runs: by events of the file system, by looking every two seconds (network file systems), or not at all' })
-  }, { additionalProperties: false }),
+  options,
+  sections: [skillsSection],
   examine: ({ skills, signal }) => examine(skills, signal),
   setup ({ config, scope, log, data_dir, health }, { describe_ms, patience_ms, wait_ms, watch }): SkillSource {
     const stopped = new AbortController()
     scope.defer(() => { stopped.abort(new Error('the plugin was stopped')) })
-    const describing = new Describing({ config, data_dir, describe_ms, log })
+    const settings = skillsSection.of(config)
+    const { heap_bytes_max } = config.execution
+    const describing = new Describing({ trusted: settings.trusted, heap_bytes_max, data_dir, describe_ms, log })
     scope.defer(() => describing.close())
     const interpreters = new Interpreters(config.skills.config)
-    const library = new Library({ places: placesOf(config.skills), describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms })
+    const library = new Library({ places: placesOf(settings), describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms })
     let followed = false
     return {
       load: async (signal, only) => followed ? library.loaded : await library.load(AbortSignal.any([signal, stopped.signal]), only),

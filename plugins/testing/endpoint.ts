@@ -25,7 +25,7 @@ type Test = (name: string, run: (t: TestContext, subject: Subject) => Promise<vo
 /** What every endpoint must do. */
 export async function testEndpoint (t: TestContext, harness: EndpointHarness): Promise<void> {
   const test: Test = (name, run, options) => t.test(name, async t => {
-    const kernel = await openKernel(harness.config)
+    const kernel = await openKernel(harness.config, [harness.plugin])
     t.teardown(() => kernel.close())
     const endpoint = await openPlugin(harness.plugin, { ...(harness.config !== undefined && { config: harness.config }), gateway: kernel.gateway })
     t.teardown(() => endpoint.close())

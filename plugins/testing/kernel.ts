@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  compileInputSchema, completeConfig, createKernel, definePlugin, getExecution, listExecutions, silentLogger,
-  type Execution, type Gateway, type JsonObject, type ToolDefinition
+  compileInputSchema, completeConfig, configSchema, createKernel, definePlugin, getExecution, listExecutions, sectionsOf,
+  silentLogger, type AnyPlugin, type Execution, type Gateway, type JsonObject, type ToolDefinition
 } from '../../kernel/index.ts'
 import { exactSearch } from './exact-search.ts'
 
@@ -22,8 +22,12 @@ export interface TestKernel {
 const never = new AbortController().signal
 const call = { transport: 'test', signal: never }
 
-/** Opens one. */
-export async function openKernel (sections: JsonObject = {}): Promise<TestKernel> {
+/**
+ * Opens one.
+ * @param config sections of the configuration; defaults fill in the rest
+ * @param plugins plugins whose sections the configuration has; they are not started
+ */
+export async function openKernel (config: JsonObject = {}, plugins: readonly AnyPlugin[] = []): Promise<TestKernel> {
   // Loaded here, so that what tests no transport loads neither.
   const [{ inlineExecutor }, { default: memory }] = await Promise.all([import('../executor-inline/index.ts'), import('../storage-memory/index.ts')])
   const hanging = new Set<() => void>()
@@ -45,7 +49,7 @@ export async function openKernel (sections: JsonObject = {}): Promise<TestKernel
   const remove = (): Promise<void> => rm(data_dir, { recursive: true, force: true })
   try {
     const kernel = await createKernel({
-      config: completeConfig(sections), plugins: [memory, exactSearch, executor, subject], log: silentLogger, version: { version: '0.0.0', commit: 'test', build_date: '2000-01-01' }, data_dir
+      config: completeConfig(config, configSchema(plugins.flatMap(sectionsOf))), plugins: [memory, exactSearch, executor, subject], log: silentLogger, version: { version: '0.0.0', commit: 'test', build_date: '2000-01-01' }, data_dir
     }, never)
     const { gateway } = kernel
     const executions = async (): Promise<Execution[]> => {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { completeConfig, pluginOptions, Scope, silentLogger, type Cache, type Config, type Endpoint, type Gateway, type Logger, type Plugin, type Slot, type Slots } from '../../kernel/index.ts'
+import { completeConfig, configSchema, pluginOptions, Scope, sectionsOf, silentLogger, type Cache, type Config, type Endpoint, type Gateway, type Logger, type Plugin, type Slot, type Slots } from '../../kernel/index.ts'
 
 export interface OpenOptions {
   /** Sections of the configuration; defaults fill in the rest. */
@@ -38,7 +38,7 @@ export async function openPlugin<S extends Slot> (plugin: Plugin<S>, options: Op
   const data_dir = options.data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-test-'))
   if (options.data_dir === undefined) scope.defer(() => rm(data_dir, { recursive: true, force: true }))
   try {
-    const config = completeConfig(sections)
+    const config = completeConfig(sections, configSchema(sectionsOf(plugin)))
     const own = pluginOptions(plugin, config.plugin[plugin.name] ?? {})
     const context = {
       config, scope, log, signal, data_dir, cache, gateway, endpoints,

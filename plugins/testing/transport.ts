@@ -36,7 +36,7 @@ interface Subject { kernel: TestKernel, transport: Opened<Transport>, client ():
 /** What every transport must do. */
 export async function testTransport (t: TestContext, harness: TransportHarness): Promise<void> {
   const test = (name: string, run: (t: TestContext, subject: Subject) => Promise<void>): Promise<void> => t.test(name, async t => {
-    const kernel = await openKernel(harness.config)
+    const kernel = await openKernel(harness.config, [harness.plugin])
     t.teardown(() => kernel.close())
     const transport = await openPlugin(harness.plugin, { ...(harness.config !== undefined && { config: harness.config }), gateway: kernel.gateway })
     t.teardown(() => transport.close())

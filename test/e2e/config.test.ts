@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'smol-toml'
 import t from 'tap'
-import { completeConfig, settings } from '../../kernel/index.ts'
+import { completeConfig } from '../../kernel/index.ts'
+import { builtinSchema } from '../support/config.ts'
 import { makeHome, request, skillet, startServer } from '../support/program.ts'
 import { until } from '../../plugins/testing/until.ts'
 
@@ -21,8 +22,8 @@ t.test('config init writes every setting, at its default, and never over a file'
   t.match(await skillet(home, ['config', 'init', '--json']), { status: 5, stderr: /"code":"CONFLICT".*is there already/ })
   t.equal(readFileSync(path, 'utf8'), text)
   const uncommented = text.replaceAll(/^# (\w+ = )/gm, '$1').split('# A skill\'s own settings')[0] ?? ''
-  t.same(completeConfig(parse(uncommented)), completeConfig({}))
-  for (const { path: [first = '', second = first] } of settings) t.match(uncommented, new RegExp(`^${second} = `, 'm'), `${first}.${second}`)
+  t.same(completeConfig(parse(uncommented), builtinSchema), completeConfig({}, builtinSchema))
+  for (const { path } of builtinSchema.settings) t.match(uncommented, new RegExp(`^${path.at(-1)} = `, 'm'), path.join('.'))
   const check = validator('skillet')
   for (const written of [text, uncommented]) t.ok(check(parse(written)), JSON.stringify(check.errors))
   t.notOk(check({ server: { prot: 1 } }))
@@ -49,21 +50,60 @@ t.test('config check looks at options of plugins, and at folders, and names all 
   mkdirSync(join(home.folder, 'there'))
   writeFileSync(file, [
     'plugins = ["./loud.mjs"]', '[skills]', 'directories = ["./there", "./nowhere"]', 'trusted = ["./loud.mjs"]', '[search]', 'model = "./no-model"',
-    '[plugin.http]', 'engine = "uws"', '[plugin.executor-worker]', 'idle_m = 5', '[plugin.htp]', 'engine = "uws"', '[plugin.loud]', 'volume = 11'
+    '[plugin.http]', 'engine = "uws"', '[plugin.htp]', 'engine = "uws"', '[plugin.loud]', 'volume = 11'
   ].join('\n'))
   const { status, stdout, stderr } = await skillet(home, ['config', 'check', '--config', file, '--data-dir', 'loud.mjs'])
   t.match({ status, stdout }, { status: 2, stdout: '' })
   t.same(stderr.replace(/^error: /, '').trimEnd().split('\n').toSorted(), [
     `--data-dir: data_dir: ${home.folder}/loud.mjs is not a directory`,
-    `${file}: plugin.executor-worker has an unknown field "idle_m"; did you mean "idle_ms"?`,
     `${file}: plugin.htp: there is no plugin of this name; did you mean "http"?`,
     `${file}: plugin.loud has settings, but the plugin takes none`,
-    `${file}: search.model: ./no-model is not there`,
+    `${file}: search.model: ${home.folder}/no-model is not there`,
     `${file}: skills.directories: ${home.folder}/nowhere is not there`,
     `${file}: skills.trusted: ${home.folder}/loud.mjs is not a directory`
   ].toSorted())
   const json = await skillet(home, ['config', 'check', '--config', file, '--json'])
   t.match(JSON.parse(json.stderr), { error: { code: 'INVALID_PARAMETERS', details: { faults: Array } }, success: false })
+})
+
+t.test('every table with a wrong setting is named at once', async t => {
+  const file = join(home.folder, 'tables.toml')
+  writeFileSync(file, 'sever = 1\n[execution]\ntimeout_ms = "x"\n[plugin.executor-worker]\nidle_m = 5\n[plugin.http]\nengine = "fast"\n')
+  const { status, stderr } = await skillet(home, ['config', 'check', '--config', file])
+  t.equal(status, 2)
+  t.same(stderr.replace(/^error: /, '').trimEnd().split('\n'), [
+    `configuration ${file} has an unknown field "sever"; did you mean "server"?`,
+    `configuration ${file}: plugin.http.engine must be one of "auto", "uws", "node"`,
+    `configuration ${file}: plugin.executor-worker has an unknown field "idle_m"; did you mean "idle_ms"?`,
+    `configuration ${file}: execution.timeout_ms must be integer`
+  ])
+})
+
+t.test('the settings of a further plugin have flags, variables, a schema and a place in the file, as all others', async t => {
+  const file = join(home.folder, 'clock.toml')
+  writeFileSync(join(home.folder, 'clock.mjs'), `
+    const { definePlugin, defineSection, Type } = await import(${JSON.stringify(new URL('kernel/plugin.js', dist).href)})
+    const clock = defineSection('clock', 'The clock', { color: Type.String({ default: 'red', description: 'The color of its hands' }) })
+    export default definePlugin({
+      name: 'wall-clock', slot: 'skills', sections: [clock],
+      options: Type.Object({ zone: Type.String({ default: 'UTC', description: 'The time zone' }) }, { additionalProperties: false }),
+      setup: ({ config }, { zone }) => ({ load: async () => ({ skills: [], quarantined: [], warnings: [{ name: zone, path: '/', warning: clock.of(config).color }] }) })
+    })`)
+  writeFileSync(file, 'plugins = ["./clock.mjs"]\n[plugin.wall-clock]\nzone = "CET"\n')
+  const ask = async (...args: string[]): Promise<Awaited<ReturnType<typeof skillet>>> => await skillet(home, args)
+  const shown = await ask('config', '--config', file, '--clock-color', 'blue')
+  t.match(shown.stdout, /clock\.color +"blue" +--clock-color\n[^]*plugin\.wall-clock\.zone +"CET" +.*clock\.toml/)
+  t.match((await ask('config', '--plugins', './clock.mjs', '--plugin-wall-clock-zone=EST')).stdout, /plugin\.wall-clock\.zone +"EST" +--plugin-wall-clock-zone/)
+  const env = { ...home.env, SKILLET_PLUGINS: './clock.mjs', SKILLET_PLUGIN_WALL_CLOCK_ZONE: 'MST', SKILLET_CLOCK_COLOR: 'green' }
+  t.match((await skillet({ ...home, env }, ['config'])).stdout, /clock\.color +"green" +SKILLET_CLOCK_COLOR\n[^]*zone +"MST" +SKILLET_PLUGIN_WALL_CLOCK_ZONE/)
+  t.match((await skillet({ ...home, env }, ['doctor'])).stdout, /MST.*green|green.*MST/)
+  t.match(await skillet({ ...home, env: { ...env, SKILLET_PLUGIN_WALL_CLOCK_ZON: '1' } }, ['list']), { status: 2, stderr: /did you mean "SKILLET_PLUGIN_WALL_CLOCK_ZONE"/ })
+  t.match(JSON.parse((await ask('config', 'schema', '--config', file)).stdout), {
+    properties: { clock: { properties: { color: { default: 'red' } } }, plugin: { properties: { 'wall-clock': { properties: { zone: { type: 'string' } } } } } }
+  })
+  t.match(await ask('list', '--config', file, '--clock-color', '5', '--plugin-wall-clock-zon', 'x'), { status: 2, stderr: /unknown option '--plugin-wall-clock-zon'/ })
+  writeFileSync(join(home.folder, 'clock.mjs'), 'throw new Error("it is broken")')
+  t.match(await ask('list', '--config', file, '--clock-color', 'x'), { status: 2, stderr: /unknown option '--clock-color'[^]*clock\.mjs" can't be loaded: it is broken/ })
 })
 
 t.test('the server tells of its configuration file when that changed, and not before', async t => {

@@ -6,6 +6,7 @@ import { parse } from 'smol-toml'
 import t from 'tap'
 import { loadConfig } from '../../kernel/index.ts'
 import { settingsTable } from '../../plugins/cli/files/config-text.ts'
+import { builtinSchema } from '../support/config.ts'
 import { addToPath, makeHome } from '../support/program.ts'
 
 const run = promisify(execFile)
@@ -36,7 +37,7 @@ for (const [name, least] of [['authoring', 5], ['secrets', 1]] as const) t.test(
 
 t.test('configuration: the table is what the schema says, the examples are taken', async t => {
   const page = read('docs/configuration.md')
-  t.equal(/<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(page)?.[1], settingsTable(), 'run `node scripts/readme.mjs` to renew it')
+  t.equal(/<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(page)?.[1], settingsTable(builtinSchema), 'run `node scripts/readme.mjs` to renew it')
   const [, toml = ''] = /<!-- toml -->\n```toml\n([\s\S]*?)```/.exec(page) ?? []
   const [, env = ''] = /<!-- env -->\n```sh\n([\s\S]*?)```/.exec(page) ?? []
   const [, commands = ''] = /```sh\n([\s\S]*?)```/.exec(page) ?? []
@@ -45,7 +46,7 @@ t.test('configuration: the table is what the schema says, the examples are taken
   writeFileSync(join(cwd, 'skillet.toml'), toml)
   writeFileSync(join(cwd, '.env'), env, { mode: 0o600 })
   t.ok('skills' in parse(toml))
-  t.match(loadConfig({ flags: {}, env: {}, cwd }), { server: { port: 8080 }, execution: { timeout_ms: 60_000 }, skills: { directories: [join(cwd, 'skills')], config: { files: { roots: ['~/projects'] } } } })
+  t.match(loadConfig({ flags: {}, env: {}, cwd }, builtinSchema), { server: { port: 8080 }, execution: { timeout_ms: 60_000 }, skills: { directories: [join(cwd, 'skills')], config: { files: { roots: ['~/projects'] } } } })
   const { stdout } = await run('bash', ['-c', `set -e\n${commands}`], { env: home.env, cwd })
   t.match(stdout, /skillet\.toml\n[^]*server\.port +8080 +.*\.env\n[^]*is in order/)
 })

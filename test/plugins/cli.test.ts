@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { definePlugin, execute, listExecutions, type ExecutionSummary } from '../../kernel/index.ts'
+import { configSchema, definePlugin, execute, listExecutions, type ExecutionSummary } from '../../kernel/index.ts'
 import type { BuiltinPlugins } from '../../plugins/cli/boot.ts'
 import { isWithin } from '../../plugins/cli/commands/doctor.ts'
 import searchCommand from '../../plugins/cli/commands/search.ts'
@@ -99,12 +99,12 @@ t.test('a search that had to be answered by words alone tells so, and how many t
     setup: () => ({ async index () {}, search: async () => ({ mode: 'lexical', results: [] }), state: () => ({ mode: 'lexical', model: 'indexing', indexed: 3, total: 10 }) })
   })
   const memory = async () => await import('../../plugins/storage-memory/index.ts')
-  const builtin: BuiltinPlugins = { storage: memory, scratch: memory, search: async () => ({ default: half }), executors: [], skills: [], agent: async () => ({ default: half }), endpoints: [], transports: [] }
+  const builtin: BuiltinPlugins = { storage: memory, scratch: memory, search: async () => ({ default: half }), executors: [], skills: [], agent: async () => ({ default: half }), endpoints: [], transports: [], sections: async () => ({ builtinSections: [] }) }
   for (const watched of [true, false]) {
     const said: string[] = []
     const terminal: Terminal = { ...processTerminal(), env: { HOME: t.testdir(), CI: '1' }, watched, out () {}, err: text => { said.push(text) } }
     const command = new Command()
-    searchCommand(command, { terminal, signal: new AbortController().signal, builtin, setStatus () {} })
+    searchCommand(command, { terminal, signal: new AbortController().signal, builtin, schema: configSchema([]), setStatus () {} })
     await command.parseAsync(['anything'], { from: 'user' })
     t.match(said.join(''), watched ? /by words alone: 3 of 10 tools are embedded/ : /^$/)
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { completeConfig, Scope, silentLogger, type LoadedSkills } from '../../kernel/index.ts'
+import { Scope, silentLogger, type LoadedSkills } from '../../kernel/index.ts'
 import { Describing } from '../../plugins/skills-directory/descriptions/skill-descriptions.ts'
 import { Follow, type FollowOptions } from '../../plugins/skills-directory/library/follow.ts'
 import { Interpreters } from '../../plugins/skills-directory/descriptions/interpreters.ts'
@@ -23,7 +23,7 @@ async function follow (t: Test, options: Partial<FollowOptions> = {}, patience_m
   scope.defer(() => rm(root, { recursive: true, force: true }))
   await mkdir(join(root, 'one'))
   const library = (data: string): Library => {
-    const describing = new Describing({ config: completeConfig({}), data_dir: join(root, data), describe_ms: 60_000, log: silentLogger })
+    const describing = new Describing({ trusted: [], heap_bytes_max: 268_435_456, data_dir: join(root, data), describe_ms: 60_000, log: silentLogger })
     scope.defer(() => describing.close())
     const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
     return new Library({ places, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000 })

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  compileInputSchema, completeConfig, createKernel, definePlugin, silentLogger,
+  compileInputSchema, completeConfig, configSchema, createKernel, definePlugin, sectionsOf, silentLogger,
   type AnyPlugin, type JsonObject, type Kernel, type LoadedSkills, type Logger, type ParameterDescriptor, type Secrets, type SkillDefinition, type ToolDefinition
 } from '../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../plugins/executor-inline/index.ts'
@@ -64,10 +64,11 @@ export interface TestKernelOptions {
 export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, search = exactSearch, log = silentLogger, role, data_dir, secrets, prepareSearch = false }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
   const directory = data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-kernel-'))
   const remove = (): Promise<void> => data_dir === undefined ? rm(directory, { recursive: true, force: true }) : Promise.resolve()
+  const all = [storage, search, ...subjectOf(tools).plugins, ...plugins]
   try {
     const kernel = await createKernel({
-      config: completeConfig(config),
-      plugins: [storage, search, ...subjectOf(tools).plugins, ...plugins],
+      config: completeConfig(config, configSchema(all.flatMap(sectionsOf))),
+      plugins: all,
       ...(secrets !== undefined && { secrets }),
       log,
       version: { version: '1.2.3', commit: 'abc', build_date: '2026-01-02' },

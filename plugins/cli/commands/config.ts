@@ -2,44 +2,48 @@ import { mkdir, open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { configHome, explainConfig, hasCode, SkilletError, type ExplainedConfig } from '../../../kernel/index.ts'
-import { UsageError, type BuiltinPlugins, type Given } from '../boot.ts'
+import { IsObject, Type, type TObject } from 'typebox'
+import { configHome, explainConfig, hasCode, isObject, messageOf, SkilletError, type ConfigSchema, type ExplainedConfig } from '../../../kernel/index.ts'
+import { UsageError, type BuiltinPlugins } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
 import { faultsOf, placesOf } from '../files/config-faults.ts'
 import { configText } from '../files/config-text.ts'
+import { configTitle, fileSchema } from '../files/json-schema.ts'
 import { align } from '../terminal/layout.ts'
-import { addSettingOptions } from '../options/options.ts'
+import type { CommandSchema } from '../options/config-schema.ts'
+import { addSettingOptions, type Given } from '../options/options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 interface Options { json?: boolean, config?: string }
 
 const schemaFile = fileURLToPath(new URL('../../../schemas/skillet.schema.json', import.meta.url))
 
-/** `skillet config show|check|init`: shows, checks or creates the settings of this program. */
-const define: DefineCommand = (config, { terminal, builtin }) => {
+/** `skillet config show|check|init|schema`: shows, checks or creates the settings of this program. */
+const define: DefineCommand = (config, { terminal, builtin, schema }) => {
   const add = (name: string, description: string, isDefault: boolean, act: (explained: ExplainedConfig, json: boolean) => void | Promise<void>): void => {
     const command = config.command(name, { isDefault }).description(description).option('--json', 'print JSON')
-    const given = addSettingOptions(command, { serve: true })
-    command.action((options: Options) => act(explain(given(), terminal), options.json ?? false))
+    const given = addSettingOptions(command, schema, { serve: true })
+    command.action((options: Options) => act(explain(given(), schema, terminal), options.json ?? false))
   }
-  add('show', 'Show each setting, its value and where it comes from', true, (explained, json) => { show(explained, json, terminal) })
+  add('show', 'Show each setting, its value and where it comes from', true, (explained, json) => { show(explained, schema, json, terminal) })
   add('check', 'Check the configuration', false, (explained, json) => check(explained, json, terminal, builtin))
-  init(config.command('init').description('Write a skillet.toml with every setting, commented out; one that is there is left alone'), terminal)
+  init(config.command('init').description('Write a skillet.toml with every setting, commented out; one that is there is left alone'), schema, terminal)
+  printSchema(config.command('schema').description('Print the JSON Schema of skillet.toml, for editors'), schema, terminal)
 }
 export default define
 
 /** @throws UsageError with the fault */
-function explain (given: Given, { env, cwd }: Terminal): ExplainedConfig {
+function explain (given: Given, schema: ConfigSchema, { env, cwd }: Terminal): ExplainedConfig {
   try {
-    return explainConfig({ ...given, env, cwd })
+    return explainConfig({ ...given, env, cwd }, schema)
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
   }
 }
 
-function show (explained: ExplainedConfig, json: boolean, terminal: Terminal): void {
+function show (explained: ExplainedConfig, { schema }: ConfigSchema, json: boolean, terminal: Terminal): void {
   const { file, settings } = explained
-  const tables = tablesOf(explained)
+  const tables = tablesIn(schema, explained.config, [])
   if (json) {
     const shown = settings.map(({ setting, value, origins }) => ({ setting: setting.path.join('.'), value, from: origins }))
     terminal.out(`${JSON.stringify({ file: file ?? null, settings: shown, tables })}\n`)
@@ -50,12 +54,15 @@ function show (explained: ExplainedConfig, json: boolean, terminal: Terminal): v
 }
 
 /** Tables of the file with free keys. Their values may be confidential, so only the names are shown. */
-function tablesOf ({ config }: ExplainedConfig): Record<string, string[]> {
-  const named = (prefix: string, tables: Readonly<Record<string, object>>): [string, string[]][] => Object.entries(tables).map(([name, table]) => [`${prefix}.${name}`, Object.keys(table)])
-  return Object.fromEntries([
-    ...named('skills.config', config.skills.config), ...named('plugin', config.plugin),
-    ...Object.keys(config.server.keys).map(name => [`server.keys.${name}`, []] as const)
-  ])
+function tablesIn (schema: TObject, values: object, path: readonly string[]): Record<string, string[]> {
+  const tables: Record<string, string[]> = {}
+  for (const [name, value] of Object.entries(values)) {
+    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+    if (property === undefined) tables[[...path, name].join('.')] = isObject(value) ? Object.keys(value) : []
+    else if (IsObject(property) && isObject(value)) Object.assign(tables, tablesIn(property, value, [...path, name]))
+    else if ('additionalProperties' in property && isObject(value)) Object.assign(tables, tablesIn(Type.Object({}), value, [...path, name]))
+  }
+  return tables
 }
 
 /** @throws SkilletError INVALID_PARAMETERS with a line for each fault */
@@ -68,7 +75,15 @@ async function check (explained: ExplainedConfig, json: boolean, terminal: Termi
   else terminal.out(`${file ?? 'No configuration file; the rest'} is in order. ${given} of ${settings.length} settings are not at their default.\n`)
 }
 
-function init (command: Command, terminal: Terminal): void {
+function printSchema (command: Command, schema: CommandSchema, terminal: Terminal): void {
+  addSettingOptions(command, schema, { serve: true })
+  command.action(() => {
+    if (schema.fault !== undefined) throw new UsageError(messageOf(schema.fault))
+    terminal.out(`${JSON.stringify(fileSchema(configTitle, schema.schema), null, 2)}\n`)
+  })
+}
+
+function init (command: Command, schema: ConfigSchema, terminal: Terminal): void {
   command.option('--json', 'print JSON').option('--config <file>', 'where to write it; by default in your configuration directory').action(async ({ json = false, config }: Options) => {
     const path = config === undefined ? join(configHome(terminal.env), 'skillet.toml') : resolve(terminal.cwd, config)
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -80,7 +95,7 @@ function init (command: Command, terminal: Terminal): void {
       throw error
     }
     try {
-      await file.writeFile(configText(schemaFile))
+      await file.writeFile(configText(schema, schemaFile))
     } finally {
       await file.close()
     }

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import {
   completeConfig, configFile, configHome, loadPlugins, messageOf, SecretFile, silentLogger, type AnyPlugin, type Config, type Finding
 } from '../../../kernel/index.ts'
-import { boot, configure, recording, type Given, type Needs } from '../boot.ts'
+import { boot, configure, recording, type Needs } from '../boot.ts'
 import type { CommandContext, DefineCommand } from '../command.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
 import { align, plain } from '../terminal/layout.ts'
-import { addSettingOptions } from '../options/options.ts'
+import { addSettingOptions, type Given } from '../options/options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 const whole: Needs = { ...recording, search: true }
@@ -20,7 +20,7 @@ const whole: Needs = { ...recording, search: true }
  */
 const define: DefineCommand = (command, context) => {
   command.option('--json', 'print JSON')
-  const given = addSettingOptions(command, { serve: true })
+  const given = addSettingOptions(command, context.schema, { serve: true })
   command.action(async ({ json = false }: { json?: boolean }) => {
     const { terminal, setStatus } = context
     const findings = await examine(given(), context)
@@ -33,7 +33,7 @@ export default define
 
 async function examine (given: Given, context: CommandContext): Promise<Finding[]> {
   const { terminal, builtin } = context
-  const { config, finding } = readConfig(given, terminal)
+  const { config, finding } = readConfig(given, context)
   const { plugins, findings } = await loadBuiltin(builtin)
   findings.unshift(node(), finding, ...secrets(terminal))
   try {
@@ -112,14 +112,15 @@ export function isWithin (version: string, range: string): boolean {
   })
 }
 
-function readConfig (given: Given, { env, cwd }: Terminal): { config: Config, finding: Finding } {
+function readConfig (given: Given, context: CommandContext): { config: Config, finding: Finding } {
   const about = 'configuration'
+  const { terminal: { env, cwd }, schema } = context
   const path = configFile({ env, cwd, ...(given.file !== undefined && { file: given.file }) })
   try {
-    const config = configure(given, { env, cwd })
+    const config = configure(given, context)
     return { config, finding: { level: 'ok', about, text: existsSync(path) ? path : `defaults; ${path} is not there` } }
   } catch (error) {
-    return { config: completeConfig({}), finding: { level: 'problem', about, text: messageOf(error), remedy: 'what follows is found with the defaults' } }
+    return { config: completeConfig({}, schema), finding: { level: 'problem', about, text: messageOf(error), remedy: 'what follows is found with the defaults' } }
   }
 }
 

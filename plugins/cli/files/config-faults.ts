@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
-import { didYouMean, fromHome, isAbsent, loadPlugins, messageOf, pluginOptions, type AnyPlugin, type ExplainedConfig, type Origin } from '../../../kernel/index.ts'
+import { isAbsolute } from 'node:path'
+import { didYouMean, isAbsent, isObject, loadPlugins, messageOf, pluginOptions, type AnyPlugin, type ExplainedConfig, type Origin, type Setting } from '../../../kernel/index.ts'
 import { everyPlugin, type BuiltinPlugins } from '../boot.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
@@ -25,9 +26,8 @@ async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
     const { value } = one
     const folders = (Array.isArray(value) ? value : [value]).filter(item => typeof item === 'string')
     for (const folder of folders) {
-      const wrong = name === 'skills.directories' || name === 'skills.trusted' ? await folderFault(folder, constants.R_OK | constants.X_OK)
-        : name === 'data_dir' && folder !== '' ? await folderFault(folder, constants.R_OK | constants.W_OK | constants.X_OK, { made: true })
-        : name === 'search.model' && /^(\/|~\/|\.)/.test(folder) ? await folderFault(folder, constants.R_OK | constants.X_OK)
+      const wrong = name === 'data_dir' && folder !== '' ? await folderFault(folder, constants.R_OK | constants.W_OK | constants.X_OK, { made: true })
+        : isDirectory(one.setting) && isAbsolute(folder) ? await folderFault(folder, constants.R_OK | constants.X_OK)
         : undefined
       if (wrong !== undefined) found.push(`${placesOf(explained, one)}: ${name}: ${wrong}`)
     }
@@ -35,16 +35,21 @@ async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
   return found
 }
 
+/** Whether the values of a setting are directories. Those that are not absolute are names. */
+function isDirectory ({ schema: { format, items } }: Setting): boolean {
+  const own = isObject(items) ? items['format'] : format
+  return own === 'directory' || own === 'directory-or-name'
+}
+
 /** @param made whether the program creates the folder when it is missing */
-async function folderFault (given: string, mode: number, { made = false } = {}): Promise<string | undefined> {
-  const folder = fromHome(given)
+async function folderFault (folder: string, mode: number, { made = false } = {}): Promise<string | undefined> {
   try {
-    if (!(await stat(folder)).isDirectory()) return `${given} is not a directory`
+    if (!(await stat(folder)).isDirectory()) return `${folder} is not a directory`
     await access(folder, mode)
     return undefined
   } catch (error) {
-    if (!isAbsent(error)) return `${given} can't be used: ${messageOf(error)}`
-    return made ? undefined : `${given} is not there`
+    if (!isAbsent(error)) return `${folder} can't be used: ${messageOf(error)}`
+    return made ? undefined : `${folder} is not there`
   }
 }
 

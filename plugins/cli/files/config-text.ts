@@ -1,10 +1,10 @@
-import { Config, settings } from '../../../kernel/index.ts'
+import { isObject, type ConfigSchema, type Setting } from '../../../kernel/index.ts'
 
 /** The width in characters to which the descriptions of the file and of its sections are wrapped. */
 const columns = 100
 
 /** Every setting as a Markdown table, for docs/configuration.md. */
-export function settingsTable (): string {
+export function settingsTable ({ settings }: ConfigSchema): string {
   const rows = settings.map(({ path, schema }) => `| \`${path.join('.')}\` | \`${JSON.stringify(schema.default)}\` | ${String(schema.description)} |`)
   return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
@@ -12,16 +12,15 @@ export function settingsTable (): string {
 /**
  * A `skillet.toml` with every setting, each described and commented out, with its default value. Tables with free keys,
  * such as those of skills, are shown by an example.
- * @param schema the URL or path at which editors find the JSON Schema of the file
+ * @param file the URL or path at which editors find the JSON Schema of the file
  */
-export function configText (schema: string): string {
-  const lines = [`#:schema ${schema}`, '', ...comment('Settings of Skillet. What is commented out is at its default. A flag (--server-port) is stronger than a variable (SKILLET_SERVER_PORT), a variable than .env beside this file, and that than this file.'), '']
-  const own = settings.filter(({ path }) => path.length === 1)
-  const sections = [...new Set(settings.filter(({ path }) => path.length > 1).map(({ path: [section = ''] }) => section))]
-  for (const setting of own) lines.push(...entry(setting))
-  for (const section of sections) {
-    lines.push('', ...comment(descriptionOf(section)), `[${section}]`)
-    for (const setting of settings.filter(({ path }) => path[0] === section)) lines.push(...entry(setting))
+export function configText ({ schema, settings }: ConfigSchema, file: string): string {
+  const lines = [`#:schema ${file}`, '', ...comment('Settings of Skillet. What is commented out is at its default. A flag (--server-port) is stronger than a variable (SKILLET_SERVER_PORT), a variable than .env beside this file, and that than this file.'), '']
+  const sectionOf = ({ path }: Setting): string => path.slice(0, -1).join('.')
+  for (const setting of settings.filter(setting => sectionOf(setting) === '')) lines.push(...entry(setting))
+  for (const section of new Set(settings.map(sectionOf).filter(name => name !== ''))) {
+    lines.push('', ...comment(descriptionOf(section, schema)), `[${section}]`)
+    for (const setting of settings) if (sectionOf(setting) === section) lines.push(...entry(setting))
   }
   return [...lines, '', ...examples, ''].join('\n')
 }
@@ -40,13 +39,16 @@ const examples = [
   '# API keys are made by `skillet key create NAME`, which writes [server.keys.NAME] here.'
 ]
 
-function entry ({ path, schema }: typeof settings[number]): string[] {
-  return [...comment(String(schema.description)), `# ${path.at(-1)} = ${JSON.stringify(schema.default)}`]
+function entry ({ path, schema }: Setting): string[] {
+  const description = typeof schema.description === 'string' ? comment(schema.description) : []
+  const value = schema.default === undefined ? '…  # has no default value' : JSON.stringify(schema.default)
+  return [...description, `# ${path.at(-1)} = ${value}`]
 }
 
-function descriptionOf (section: string): string {
-  const found: unknown = Object.entries(Config.properties).find(([name]) => name === section)?.[1]
-  return typeof found === 'object' && found !== null && 'description' in found ? String(found.description) : section
+function descriptionOf (section: string, schema: ConfigSchema['schema']): string {
+  const found = section.split('.').reduce((inner: unknown, name) => isObject(inner) && isObject(inner['properties']) ? inner['properties'][name] : undefined, schema)
+  if (isObject(found) && typeof found['description'] === 'string') return found['description']
+  return section.startsWith('plugin.') ? `Options of the plugin ${section.slice('plugin.'.length)}` : section
 }
 
 function comment (text: string): string[] {

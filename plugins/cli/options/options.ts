@@ -1,5 +1,8 @@
 import { Option, type Command } from 'commander'
-import { coerceText, settings, type Setting } from '../../../kernel/index.ts'
+import { coerceText, type ConfigSchema, type Setting } from '../../../kernel/index.ts'
+
+/** The values of the flags by setting path, and the file that `--config` names. */
+export interface Given { file?: string, flags: Record<string, unknown> }
 
 /** Short flags of settings, in place of the derived flags; `--help` shows only these. */
 const short: Readonly<Record<string, string>> = {
@@ -22,7 +25,7 @@ const shortForServe: Readonly<Record<string, string>> = {
  * Adds `--config` and a flag for every setting, and collects their values.
  * @returns a function that returns the values by setting path
  */
-export function addSettingOptions (command: Command, { serve = false }: { serve?: boolean } = {}): () => { file?: string, flags: Record<string, unknown> } {
+export function addSettingOptions (command: Command, { settings }: ConfigSchema, { serve = false }: { serve?: boolean } = {}): () => Given {
   const flags: Record<string, unknown> = {}
   let file: string | undefined
   const add = (option: Option, take: (value: unknown) => void): void => {

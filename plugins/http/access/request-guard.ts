@@ -1,8 +1,9 @@
-import { SkilletError, type Access, type Config } from '../../../kernel/index.ts'
+import { SkilletError, type Access } from '../../../kernel/index.ts'
 import { Addresses } from './addresses.ts'
 import { Counters, type Policy, type Verdict } from './counters.ts'
 import type { KeyHolder, Keys, NoKey } from './keys.ts'
 import type { Exchange, HeaderBlock } from '../engine/server.ts'
+import type { ServerSettings } from '../settings.ts'
 
 /** The facts about a request that are known before its route is looked up or its body is read. */
 export interface Admission {
@@ -53,7 +54,7 @@ export class RequestGuard {
   readonly #limits: { rate_limit_per_minute: number, rate_limit_per_hour: number }
 
   /** @throws Error naming a trusted proxy that is not an address, or when keys are required and there are none */
-  constructor (server: Config['server'], keys: Keys, now?: () => number) {
+  constructor (server: ServerSettings, keys: Keys, now?: () => number) {
     const { auth_required, rate_limit_per_minute, rate_limit_per_hour, failed_auth_limit_per_minute, trusted_proxies } = server
     if (auth_required && keys.size === 0) {
       throw new Error('server.auth_required needs a key: make one with `skillet key create NAME`, or put one in the environment variable SERVICE_API_KEY')

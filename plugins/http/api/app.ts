@@ -1,5 +1,5 @@
-import { health, messageOf, SkilletError, type Call, type CancelSignal, type Config, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../../kernel/index.ts'
-import { Bodies, BodyCut, tooLarge } from '../engine/bodies.ts'
+import { health, messageOf, SkilletError, type Call, type CancelSignal, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../../kernel/index.ts'
+import { BodyCut, tooLarge, type Bodies } from '../engine/bodies.ts'
 import { unchecked, type RequestGuard } from '../access/request-guard.ts'
 import { serveEndpoint } from './endpoints.ts'
 import { checkFraming, unframed, type Framing } from '../engine/framing.ts'
@@ -26,7 +26,9 @@ export interface Target {
 }
 
 export interface AppOptions {
-  config: Config
+  bodies: Bodies
+  /** Whether messages are logged that only help to find faults. */
+  debug: boolean
   gateway: Gateway
   hosts: OwnHosts
   origins: Origins
@@ -39,15 +41,10 @@ export class App {
   readonly router = new Router<Target>()
   readonly replies: Replies
   readonly #dependencies: AppOptions
-  readonly #bodies: Bodies
-  readonly #debug: boolean
   #quiescing = false
 
   constructor (options: AppOptions) {
     this.#dependencies = options
-    const { body_bytes_max, bodies_bytes_max, body_timeout_ms } = options.config.server
-    this.#bodies = new Bodies({ bytesMax: body_bytes_max, bytesHeldMax: Math.max(bodies_bytes_max, body_bytes_max), timeout_ms: body_timeout_ms })
-    this.#debug = options.config.log_level === 'debug'
     this.replies = new Replies(options.gateway.version)
     for (const operation of options.gateway.operations) this.#addOperation(operation)
     this.#addProbes()
@@ -80,7 +77,7 @@ export class App {
 
   /** Answers a request. Never throws. */
   readonly handle = (exchange: Exchange): void => {
-    if (this.#debug) this.#dependencies.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
+    if (this.#dependencies.debug) this.#dependencies.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
     let context: RequestContext | undefined
     try {
       const framing = checkFraming(exchange)
@@ -181,7 +178,7 @@ export class App {
   /** Reads the body of a request and passes it to `answer`. An error that `answer` throws becomes the reply. */
   #read (context: RequestContext, answer: (bytes: Uint8Array) => void): void {
     const fail = (error: unknown): void => { this.#fail(context, error) }
-    context.exchange.body(this.#bodies, bytes => {
+    context.exchange.body(this.#dependencies.bodies, bytes => {
       try {
         answer(bytes)
       } catch (error) {
@@ -191,7 +188,7 @@ export class App {
   }
 
   #checkLength ({ length }: Framing): void {
-    const { bytesMax } = this.#bodies.limits
+    const { bytesMax } = this.#dependencies.bodies.limits
     if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
   }
 
@@ -224,7 +221,7 @@ export class App {
   /** After a refusal before the body is read: closes if the server stops or the body is too long or of unknown size. */
   #afterRefusal (framing: Framing): Close {
     const { length, refusal } = framing
-    if (refusal === undefined && (length === undefined || length > this.#bodies.limits.bytesMax)) return 'linger'
+    if (refusal === undefined && (length === undefined || length > this.#dependencies.bodies.limits.bytesMax)) return 'linger'
     return this.#afterReply(framing)
   }
 

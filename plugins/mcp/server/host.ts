@@ -1,4 +1,4 @@
-import { SkilletError, type Access, type Config, type Events, type Gateway, type Logger } from '../../../kernel/index.ts'
+import { SkilletError, type Access, type Events, type Gateway, type Logger } from '../../../kernel/index.ts'
 import type { AgentTool } from '../agent/agent-tool.ts'
 import { executeForAgents } from '../agent/execute.ts'
 import { listSkillsForAgents } from '../agent/list-skills.ts'
@@ -6,6 +6,7 @@ import { searchSkillsForAgents } from '../agent/search-skills.ts'
 import { Selections } from '../agent/select.ts'
 import { createStates } from './asking.ts'
 import { Connections } from './connections.ts'
+import type { McpSettings } from '../settings.ts'
 import { DirectTools } from './direct.ts'
 import { Reports } from './reports.ts'
 import { GatewaySkills } from './skill-source.ts'
@@ -22,7 +23,7 @@ export class Host {
   /** Tools shown as prompts. */
   readonly prompts: DirectTools
   /** Tools shown as resources: `skill:tool` by address. */
-  readonly resources: Config['mcp']['resources']
+  readonly resources: McpSettings['resources']
   readonly states = createStates()
   readonly reports: Reports
   readonly skills: GatewaySkills
@@ -36,13 +37,13 @@ export class Host {
   #running = 0
   #telling = Promise.resolve()
 
-  constructor (gateway: Gateway, config: Config, log: Logger) {
+  constructor (gateway: Gateway, { expose, prompts, resources }: McpSettings, log: Logger) {
     this.gateway = gateway
     this.log = log
     this.tools = [listSkillsForAgents, executeForAgents(this.#selections), searchSkillsForAgents]
-    this.direct = new DirectTools(gateway, config.mcp.expose, this.tools.map(({ name }) => name))
-    this.prompts = new DirectTools(gateway, config.mcp.prompts, [useSkill.name])
-    this.resources = config.mcp.resources
+    this.direct = new DirectTools(gateway, expose, this.tools.map(({ name }) => name))
+    this.prompts = new DirectTools(gateway, prompts, [useSkill.name])
+    this.resources = resources
     this.reports = new Reports(gateway.bus)
     this.skills = new GatewaySkills(gateway, log)
     this.#stop = gateway.bus.on('skills', changes => {

@@ -1,9 +1,10 @@
 import { createMcpHandler, isJsonContentType, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server'
-import { decodeJson, isObject, messageOf, type Config, type EndpointCall, type Gateway, type Logger } from '../../../kernel/index.ts'
+import { decodeJson, isObject, messageOf, type EndpointCall, type Gateway, type Logger } from '../../../kernel/index.ts'
 import { createServer } from '../server/create-server.ts'
 import { accessIn, authOf } from '../server/call.ts'
 import type { Connections } from '../server/connections.ts'
 import { Host } from '../server/host.ts'
+import type { McpSettings } from '../settings.ts'
 import { StreamPlaces } from './places.ts'
 import { rpcError } from '../server/rpc.ts'
 import { Sessions } from './sessions.ts'
@@ -25,9 +26,9 @@ export class McpOverHttp {
   readonly #sse: SseSessions
   readonly #places = new StreamPlaces()
 
-  constructor (gateway: Gateway, config: Config, log: Logger) {
+  constructor (gateway: Gateway, settings: McpSettings, log: Logger) {
     this.#log = log
-    this.#host = new Host(gateway, config, log)
+    this.#host = new Host(gateway, settings, log)
     this.#sessions = new Sessions(this.#host)
     this.#sse = new SseSessions(this.#host)
   }

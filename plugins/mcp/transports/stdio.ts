@@ -5,14 +5,17 @@ import { checkAddresses } from '../server/addresses.ts'
 import { Host } from '../server/host.ts'
 import { LineTransport } from './lines.ts'
 import { openProtocol } from './respawn.ts'
+import { mcpSection } from '../settings.ts'
 
 /** MCP with one client, on the client's standard input and output. It ends when the client does. */
 export default definePlugin({
   name: 'mcp-stdio',
   slot: 'transport',
+  sections: [mcpSection],
   setup ({ config, gateway, log, scope }) {
-    checkAddresses(config.mcp.resources)
-    const host = new Host(gateway, config, log)
+    const settings = mcpSection.of(config)
+    checkAddresses(settings.resources)
+    const host = new Host(gateway, settings, log)
     scope.defer(() => host.close())
     let wire: LineTransport | undefined
     const protocol = openProtocol(() => { void wire?.close() })

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { abortable, within, type Config, type Logger } from '../../../kernel/index.ts'
+import { abortable, within, type Logger } from '../../../kernel/index.ts'
 import { mapAtMost } from '../shared/at-most.ts'
 import { DescriptionCache } from './description-cache.ts'
 import { readingMax } from '../listing/list.ts'
@@ -11,7 +11,10 @@ import { Reading } from './reader-pool.ts'
 const skillModule = fileURLToPath(new URL('../../../kernel/skill.js', import.meta.url))
 
 export interface DescribingOptions {
-  config: Config
+  /** Directories whose script skills are trusted. */
+  trusted: readonly string[]
+  /** Memory of a script thread, in bytes. */
+  heap_bytes_max: number
   data_dir: string
   /** The time limit for describing one skill, in milliseconds. */
   describe_ms: number
@@ -50,7 +53,7 @@ export class Describing {
     const directory = join(options.data_dir, 'cache', 'skills')
     this.#cache = new DescriptionCache(directory, options.log)
     this.#reading = new Reading({
-      cache_dir: directory, skill_module: skillModule, limit_ms: options.describe_ms, heap_bytes_max: options.config.execution.heap_bytes_max, log: options.log
+      cache_dir: directory, skill_module: skillModule, limit_ms: options.describe_ms, heap_bytes_max: options.heap_bytes_max, log: options.log
     })
   }
 
@@ -102,7 +105,7 @@ export class Describing {
 
   /** Tells whether a path is in a trusted directory, without symbolic links; a missing directory trusts no path. */
   async trustedPaths (): Promise<(path: string) => boolean> {
-    const found = await Promise.all(this.#options.config.skills.trusted.map(path => realpath(path).catch(() => undefined)))
+    const found = await Promise.all(this.#options.trusted.map(path => realpath(path).catch(() => undefined)))
     return path => found.some(trusted => trusted !== undefined && (path === trusted || path.startsWith(trusted + sep)))
   }
 

@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { configHome, type Config } from '../../../kernel/index.ts'
+import { configHome } from '../../../kernel/index.ts'
+import type { DirectorySettings } from '../settings.ts'
 import { listSkills, type Listing, type ListOptions } from './list.ts'
 
 /** The directory of the bundled skills, beside the compiled plugins. */
@@ -15,7 +16,7 @@ export interface Place {
 }
 
 /** The directories of skills; later places shadow earlier ones. */
-export function placesOf ({ bundled, directories }: Config['skills']): Place[] {
+export function placesOf ({ bundled, directories }: Pick<DirectorySettings, 'bundled' | 'directories'>): Place[] {
   const last = directories.filter((path, i) => directories.indexOf(path, i + 1) < 0)
   return [
     ...(bundled ? [{ path: bundledDirectory, named: true, bundled: true }] : []),

@@ -4,23 +4,27 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import t from 'tap'
 import { checkGiven, checkWhole } from '../../../kernel/schema/check-given.ts'
-import { Config } from '../../../kernel/contracts/config.ts'
 import { configHome, dataHome } from '../../../kernel/boot/config-files.ts'
 import { completeConfig, loadConfig } from '../../../kernel/boot/config-load.ts'
-import { settings } from '../../../kernel/boot/settings.ts'
+import { serverSection } from '../../../plugins/http/settings.ts'
+import { skillsSection } from '../../../plugins/skills-directory/settings.ts'
+import { builtinSchema } from '../../support/config.ts'
+
+const { settings, schema: whole } = builtinSchema
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'skillet-config-'))
 const load = (over: Partial<Parameters<typeof loadConfig>[0]> = {}): ReturnType<typeof loadConfig> =>
-  loadConfig({ flags: {}, env: { XDG_CONFIG_HOME: '/nonexistent' }, cwd: '/nonexistent', ...over })
+  loadConfig({ flags: {}, env: { XDG_CONFIG_HOME: '/nonexistent' }, cwd: '/nonexistent', ...over }, builtinSchema)
 
 t.test('without sources, everything has its default, and nothing can be changed', async t => {
   const config = load()
-  t.equal(config.server.port, 3000)
-  t.equal(config.server.host, '127.0.0.1')
+  const server = serverSection.of(config)
+  t.equal(server.port, 3000)
+  t.equal(server.host, '127.0.0.1')
   t.equal(config.storage.durability, 'committed')
   t.equal(config.execution.timeout_ms, 30_000)
-  t.same(config.skills.directories, [])
-  t.throws(() => { (config.server as { port: number }).port = 1 }, TypeError)
+  t.same(skillsSection.of(config).directories, [])
+  t.throws(() => { (server as { port: number }).port = 1 }, TypeError)
 })
 
 t.test('a flag is stronger than a variable, a variable than the file', async t => {
@@ -28,12 +32,14 @@ t.test('a flag is stronger than a variable, a variable than the file', async t =
   writeFileSync(join(cwd, 'skillet.toml'), '[server]\nport = 1\nhost = "::1"\nbody_bytes_max = 2048\n[skills]\ndirectories = ["mine", "/abs", "~/home"]\n')
   const env = { SKILLET_SERVER_PORT: '2', SKILLET_SERVER_HOST: 'localhost' }
   const config = load({ cwd, env, flags: { 'server.port': 3, 'skills.directories': ['more'] } })
-  t.equal(config.server.port, 3)
-  t.equal(config.server.host, 'localhost')
-  t.equal(config.server.body_bytes_max, 2048)
-  t.same(config.skills.directories.slice(0, 2), [join(cwd, 'mine'), '/abs'], 'paths of the file are read from its folder')
-  t.equal(config.skills.directories[3], join(cwd, 'more'), 'a list flag adds')
-  t.notMatch(config.skills.directories[2], '~')
+  const server = serverSection.of(config)
+  const { directories } = skillsSection.of(config)
+  t.equal(server.port, 3)
+  t.equal(server.host, 'localhost')
+  t.equal(server.body_bytes_max, 2048)
+  t.same(directories.slice(0, 2), [join(cwd, 'mine'), '/abs'], 'paths of the file are read from its folder')
+  t.equal(directories[3], join(cwd, 'more'), 'a list flag adds')
+  t.notMatch(directories[2], '~')
 })
 
 t.test('the file is looked for in the working directory, then in the user\'s configuration directory', async t => {
@@ -101,9 +107,9 @@ t.test('checking what is given finds and completes the same as checking it all',
       else values[section] = { ...Object(values[section]), [name]: value }
     }
     const [some, all] = [structuredClone(values), structuredClone(values)]
-    const wrong = checkWhole(Config, all)
+    const wrong = checkWhole(whole, all)
     if (wrong === undefined) right++
-    t.equal(checkGiven(Config, some), wrong)
+    t.equal(checkGiven(whole, some), wrong)
     if (wrong === undefined) t.strictSame(some, all)
   }), { numRuns: 100, examples: [[{}, []], [{}, settings.slice(0, 6).map((setting, i): [number, unknown] => [i, setting.schema.default])]] })
   t.ok(right > 1, `${right} right ones among them`)

@@ -16,7 +16,7 @@ t.test('what a kernel finds: broken skills, plugins that are not well, who serve
     }
   })
   const asked: AnyPlugin[] = [
-    definePlugin({ name: 'sees', slot: 'transport', setup: () => ({}), examine: ({ skills, config }): Finding[] => [{ level: 'note', about: 'skills', text: `${skills.map(({ name }) => name).join()} at ${config.server.port}` }] }),
+    definePlugin({ name: 'sees', slot: 'transport', setup: () => ({}), examine: ({ skills, config }): Finding[] => [{ level: 'note', about: 'skills', text: `${skills.map(({ name }) => name).join()} at ${config.execution.queue_max}` }] }),
     definePlugin({ name: 'throws', slot: 'transport', setup: () => ({}), examine: () => { throw new Error('blind') } }),
     definePlugin({ name: 'silent', slot: 'transport', setup: () => ({}) })
   ]
@@ -29,7 +29,7 @@ t.test('what a kernel finds: broken skills, plugins that are not well, who serve
     { level: 'problem', about: 'plugin limping', text: 'degraded: one leg' },
     { level: 'note', about: 'isolation', text: isolationNote },
     { level: 'ok', about: 'server', text: `process ${process.pid} serves this data directory` },
-    { level: 'note', about: 'skills', text: 'subject at 3000' },
+    { level: 'note', about: 'skills', text: 'subject at 10000' },
     { level: 'problem', about: 'plugin throws', text: 'it can\'t say how it is: blind' }
   ])
 })

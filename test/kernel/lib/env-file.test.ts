@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { explainConfig, loadConfig } from '../../../kernel/boot/config-load.ts'
 import { readEnvFile } from '../../../kernel/lib/env-file.ts'
+import { builtinSchema } from '../../support/config.ts'
 
 function folderWith (text: string, mode = 0o600): string {
   const folder = mkdtempSync(join(tmpdir(), 'skillet-env-'))
@@ -35,8 +36,8 @@ t.test('each value has its origin; the environment is stronger than .env, and th
   const cwd = folderWith('SKILLET_SERVER_PORT=2\nSKILLET_SERVER_HOST=::1\nSKILLET_LOG_LEVEL=debug\nSKILLET_SKILLS_TRUSTED=./mine\n')
   writeFileSync(join(cwd, 'skillet.toml'), '[server]\nport = 1\nbody_bytes_max = 2048\n[skills]\ndirectories = ["a"]\n')
   const sources = { cwd, env: { XDG_CONFIG_HOME: '/nonexistent', SKILLET_SERVER_HOST: 'localhost', SKILLET_LOG_LEVEL: '' }, flags: { 'skills.directories': ['b'], 'storage.durability': 'deferred' } }
-  const { config, file, env_file, settings } = explainConfig(sources)
-  t.same(config, loadConfig(sources))
+  const { config, file, env_file, settings } = explainConfig(sources, builtinSchema)
+  t.same(config, loadConfig(sources, builtinSchema))
   t.same([file, env_file], [join(cwd, 'skillet.toml'), join(cwd, '.env')])
   const told = Object.fromEntries(settings.map(({ setting, value, origins }) => [setting.path.join('.'), [value, ...origins]]))
   t.same(told['server.port'], [2, '.env'])
@@ -49,5 +50,5 @@ t.test('each value has its origin; the environment is stronger than .env, and th
   t.same(told['execution.drain_ms'], [10_000, 'default'])
   const wrong = folderWith('SKILLET_SERVER_PROT=1')
   writeFileSync(join(wrong, 'skillet.toml'), '')
-  t.throws(() => loadConfig({ ...sources, cwd: wrong }), { message: /\.env: SKILLET_SERVER_PROT is no setting; did you mean "SKILLET_SERVER_PORT"/ })
+  t.throws(() => loadConfig({ ...sources, cwd: wrong }, builtinSchema), { message: /\.env: SKILLET_SERVER_PROT is no setting; did you mean "SKILLET_SERVER_PORT"/ })
 })

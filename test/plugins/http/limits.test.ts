@@ -1,7 +1,8 @@
 import t from 'tap'
-import { completeConfig, hashKey } from '../../../kernel/index.ts'
+import { completeConfig, configSchema, hashKey } from '../../../kernel/index.ts'
 import { RequestGuard } from '../../../plugins/http/access/request-guard.ts'
 import { Keys } from '../../../plugins/http/access/keys.ts'
+import { serverSection } from '../../../plugins/http/settings.ts'
 import { eachEngine } from './support.ts'
 import type { Answer } from './wire.ts'
 
@@ -66,8 +67,8 @@ eachEngine(t, 'wrong keys are limited apart, and lock no valid key out', {
 t.test('where the last key was revoked, a wrong key is still wrong, and counted', async t => {
   const keys = new Keys(undefined)
   keys.replace({ one: { ...key, scopes: ['read'] } })
-  const { server } = completeConfig({ server: { auth_required: true, failed_auth_limit_per_minute: 2 } })
-  const guard = new RequestGuard(server, keys)
+  const config = completeConfig({ server: { auth_required: true, failed_auth_limit_per_minute: 2 } }, configSchema([serverSection]))
+  const guard = new RequestGuard(serverSection.of(config), keys)
   const admit = (key: string): ReturnType<RequestGuard['admit']> => guard.admit({ headers: ['x-api-key', key], remote_address: '192.0.2.1' })
   t.equal(admit('sk_one').unauthorized, undefined)
   keys.replace({})

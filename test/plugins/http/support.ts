@@ -5,10 +5,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
 import {
-  completeConfig, compileInputSchema, createKernel, definePlugin, type AnyPlugin, type JsonObject, type Kernel, type Logger, type ParameterDescriptor, type Plugin, type SkillDefinition, type SearchOptions
+  completeConfig, compileInputSchema, configSchema, createKernel, definePlugin, sectionsOf, type AnyPlugin, type JsonObject, type Kernel, type Logger, type ParameterDescriptor, type Plugin, type SkillDefinition, type SearchOptions
 } from '../../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../../plugins/executor-inline/index.ts'
 import http, { type HttpTransport } from '../../../plugins/http/index.ts'
+import { serverSection } from '../../../plugins/http/settings.ts'
 import storage from '../../../plugins/storage-memory/index.ts'
 import { skillSource } from '../../support/kernel.ts'
 import { skillOf } from '../../../plugins/testing/skill.ts'
@@ -95,7 +96,7 @@ export async function openServer ({ engine, server = {}, config: sections = {}, 
     async setup (context, options) { return transport = await http.setup(context, options) as HttpTransport } // what its setup says it returns
   }
   const all = { ...demoTools, ...tools }
-  const config = completeConfig({ ...sections, plugin: { http: { engine } }, server: { port: 0, rate_limit_per_minute: 0, rate_limit_per_hour: 0, failed_auth_limit_per_minute: 0, ...server } })
+  const config = completeConfig({ ...sections, plugin: { http: { engine } }, server: { port: 0, rate_limit_per_minute: 0, rate_limit_per_hour: 0, failed_auth_limit_per_minute: 0, ...server } }, configSchema([http, ...plugins].flatMap(sectionsOf)))
   const inline = inlineExecutor({ tools: Object.fromEntries(Object.entries(all).map(([name, tool]) => [`demo:${name}`, tool])) })
   const kernel = await createKernel({
     config, log: recorder(logged), version, data_dir, plugins: [storage, search, inline, skillSource({ skills: [demoSkill(Object.keys(all))], quarantined: [] }), ...plugins, opened]
@@ -105,7 +106,7 @@ export async function openServer ({ engine, server = {}, config: sections = {}, 
   })
   if (transport === undefined) throw new Error('the transport did not start')
   const port = Number(new URL(transport.url).port)
-  const check = await describedReplies(port, config.server.auth_required ? key : undefined)
+  const check = await describedReplies(port, serverSection.of(config).auth_required ? key : undefined)
   const wire = (): Promise<Wire> => Wire.open(port)
   const ask: TestServer['ask'] = async (method, path, { headers = {}, body } = {}) => {
     const connection = await wire()

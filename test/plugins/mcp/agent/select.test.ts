@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { completeConfig, silentLogger, type JsonObject } from '../../../../kernel/index.ts'
+import { completeConfig, configSchema, silentLogger, type JsonObject } from '../../../../kernel/index.ts'
 import { callableFor } from '../../../../plugins/mcp/agent/agent-tool.ts'
 import { Selections } from '../../../../plugins/mcp/agent/select.ts'
 import type { Selecting, Selection } from '../../../../plugins/mcp/agent/selection.ts'
 import { Host } from '../../../../plugins/mcp/server/host.ts'
+import { mcpSection } from '../../../../plugins/mcp/settings.ts'
 import { below, runs } from '../../../support/processes.ts'
 import { startKernel } from '../../../support/kernel.ts'
 import { until } from '../../../../plugins/testing/until.ts'
@@ -99,7 +100,7 @@ t.test('no process is left when the protocol is closed, nor one that still selec
   const own = (): number[] => below(process.pid).filter(pid => !before.includes(pid))
   const { kernel, close } = await startKernel({ tools: { numbers: { run: () => JSON.stringify(Array.from({ length: 150_000 }, (_, i) => i)) } } })
   t.teardown(close)
-  const host = new Host(kernel.gateway, completeConfig({}), silentLogger)
+  const host = new Host(kernel.gateway, mcpSection.of(completeConfig({}, configSchema([mcpSection]))), silentLogger)
   const agent = host.tools.find(({ name }) => name === 'execute')
   if (agent === undefined) throw new Error('execute is a tool of agents')
   const call = { transport: 'mcp', signal: new AbortController().signal, client: {}, spoken: () => false }

@@ -1,0 +1,20 @@
+import { Type } from 'typebox'
+import { defineSection, schemas } from '../../kernel/index.ts'
+
+/** The part of the section `execution` that is about native tools. */
+export const executionSection = defineSection('execution', 'Running tools', {
+  processes: Type.Integer({
+    default: 0, minimum: 0, maximum: 1024, description: 'Native tools that run at once; 0: four per core'
+  })
+})
+
+/** The options in `[plugin.executor-native]`. */
+export const options = Type.Object({
+  helpers: Type.Integer({
+    default: 0, minimum: 0, maximum: 16,
+    description: 'Helper processes that start the commands, each started when it is needed; 0: one per core, eight at most'
+  }),
+  helper: schemas.Choice(['auto', 'node'], {
+    default: 'auto', description: '"auto": the helper in C, where the build could compile it, else the one in Node'
+  })
+}, { additionalProperties: false })

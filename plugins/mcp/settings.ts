@@ -1,0 +1,17 @@
+import { Type, type Static } from 'typebox'
+import { ACCESS_PATTERN, defineSection } from '../../kernel/index.ts'
+
+const toolPatterns = (description: string) =>
+  Type.Array(Type.String({ pattern: ACCESS_PATTERN.source }), { default: [], maxItems: 1000, description })
+
+export type McpSettings = Static<typeof mcpSection.schema>
+export const mcpSection = defineSection('mcp', 'Agents, by the Model Context Protocol', {
+  expose: toolPatterns('Tools shown as tools of their own beside the three: "git", "git:log", "git:*-status"'),
+  prompts: toolPatterns('Tools shown as prompts, likewise: their output is what is said to the model'),
+  resources: Type.Unsafe<Record<string, string>>({
+    type: 'object', default: {}, maxProperties: 1000,
+    propertyNames: { pattern: '^[a-z][a-z0-9+.-]*://\\S+$' },
+    additionalProperties: { type: 'string', pattern: '^[a-z0-9-]{1,64}:[A-Za-z0-9_.-]{1,64}$' },
+    description: 'Tools shown as resources, by their address, whose {names} are the tool\'s parameters: "git://{ref}/log" = "git:log"'
+  })
+})
