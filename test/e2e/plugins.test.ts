@@ -76,6 +76,35 @@ t.test('a server runs with a plugin of somebody else in every slot', async t => 
   t.equal(await server.stop(), 0)
 })
 
+t.test('a lone file, and a folder, are plugins without an installation', async t => {
+  const plugins = join(home.folder, 'lone')
+  await mkdir(join(plugins, 'bell'), { recursive: true })
+  const text = (name: string): string => `import { definePlugin, Scope } from 'skillet/plugin'
+export default definePlugin({
+  name: '${name}',
+  slot: 'transport',
+  setup ({ scope }) {
+    if (!(scope instanceof Scope)) throw new Error('this is not the Skillet that runs')
+    return { url: 'x:${name}' }
+  }
+})
+`
+  await writeFile(join(plugins, 'clock.mjs'), text('clock'))
+  await writeFile(join(plugins, 'bell', 'package.json'), '{ "type": "module", "exports": "./bell.js" }')
+  await writeFile(join(plugins, 'bell', 'bell.js'), text('bell'))
+  const config = join(plugins, 'skillet.toml')
+  await writeFile(config, 'plugins = ["./clock.mjs", "./bell"]\n')
+  const { stdout } = await skillet(home, ['doctor', '--json', '--config', config, '--no-bundled-skills'])
+  const { findings } = JSON.parse(stdout) as { findings: { about: string, level: string }[] }
+  t.same(findings.filter(({ about, level }) => about === 'plugins' || (about === 'start' && level === 'problem')), [])
+  const server = await startServer(home, ['--config', config, '--no-bundled-skills'])
+  t.teardown(() => server.kill())
+  const { body: health } = await request(server.url, '/api/health')
+  const states = health['plugins'] as { name: string, state: string }[]
+  t.match(states.filter(({ name }) => ['clock', 'bell'].includes(name)), [{ state: 'ready' }, { state: 'ready' }])
+  t.equal(await server.stop(), 0)
+})
+
 async function freePort (): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
