@@ -81,13 +81,9 @@ t.test('a package above a plugin has precedence: its definePlugin tells for whic
 })
 
 const skip = !('registerHooks' in module) && 'this Node.js requires only what is installed'
-t.test('plugins that require and that import Skillet are loaded together', { skip }, async t => {
-  const folder = folderOf('both', {
-    'one.cjs': `const { definePlugin } = require('skillet/plugin')\nmodule.exports = ${defined('one')}`,
-    'two.mjs': lone('two')
-  })
-  const plugins = await loadPlugins(['two.mjs', 'one.cjs'].map(file => join(folder, file)), cwd)
-  t.same(plugins.map(({ name }) => name), ['two', 'one'])
+t.test('a plugin outside of any project may require them', { skip }, async t => {
+  const text = `const { definePlugin } = require('skillet/plugin')\nmodule.exports = ${defined('old')}`
+  t.match(await loadPlugins([join(folderOf('old', { 'old.cjs': text }), 'old.cjs')], cwd), [{ name: 'old' }])
 })
 
 t.test('what can not be loaded is named', async t => {
