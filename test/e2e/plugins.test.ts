@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { SLOTS } from '../../kernel/index.ts'
@@ -74,6 +75,52 @@ t.test('a server runs with a plugin of somebody else in every slot', async t => 
   socket.destroy()
   t.match((await request(server.url, '/api/executions')).body, { total: 1, executions: [{ skill_name: 'greetings' }] }, 'its storage keeps the history')
   t.equal(await server.stop(), 0)
+})
+
+t.test('a lone file, and a folder, are plugins without an installation', async t => {
+  const plugins = join(home.folder, 'lone')
+  await mkdir(join(plugins, 'bell'), { recursive: true })
+  const text = (name: string): string => `import { definePlugin, Scope } from 'skillet/plugin'
+export default definePlugin({
+  name: '${name}',
+  slot: 'transport',
+  setup ({ scope }) {
+    if (!(scope instanceof Scope)) throw new Error('this is not the Skillet that runs')
+    return { url: 'x:${name}' }
+  }
+})
+`
+  await writeFile(join(plugins, 'clock.mjs'), text('clock'))
+  await writeFile(join(plugins, 'bell', 'package.json'), '{ "type": "module", "exports": "./bell.js" }')
+  await writeFile(join(plugins, 'bell', 'bell.js'), text('bell'))
+  const config = join(plugins, 'skillet.toml')
+  await writeFile(config, 'plugins = ["./clock.mjs", "./bell"]\n')
+  const { stdout } = await skillet(home, ['doctor', '--json', '--config', config, '--no-bundled-skills'])
+  const { findings } = JSON.parse(stdout) as { findings: { about: string, level: string }[] }
+  t.same(findings.filter(({ about, level }) => about === 'plugins' || (about === 'start' && level === 'problem')), [])
+  const server = await startServer(home, ['--config', config, '--no-bundled-skills'])
+  t.teardown(() => server.kill())
+  const { body: health } = await request(server.url, '/api/health')
+  const states = health['plugins'] as { name: string, state: string }[]
+  t.match(states.filter(({ name }) => ['clock', 'bell'].includes(name)), [{ state: 'ready' }, { state: 'ready' }])
+  t.equal(await server.stop(), 0)
+})
+
+t.test('plugins that require Skillet, and that import it, are loaded together', async t => {
+  const plugins = join(home.folder, 'both')
+  await mkdir(join(plugins, 'node_modules'), { recursive: true })
+  const checkout = fileURLToPath(new URL('../../..', import.meta.url))
+  await symlink(checkout, join(plugins, 'node_modules', 'skillet'), 'junction')
+  const made = (name: string): string => `definePlugin({ name: '${name}', slot: 'transport', setup: () => ({}) })\n`
+  const imports = `import { definePlugin } from 'skillet/plugin'\nexport default ${made('one')}`
+  await writeFile(join(plugins, 'one.mjs'), imports)
+  const requires = `const { definePlugin } = require('skillet/plugin')\nmodule.exports = ${made('two')}`
+  await writeFile(join(plugins, 'two.cjs'), requires)
+  const config = join(plugins, 'skillet.toml')
+  await writeFile(config, 'plugins = ["./one.mjs", "./two.cjs"]\n')
+  const { stdout } = await skillet(home, ['doctor', '--json', '--config', config, '--no-bundled-skills'])
+  const { findings } = JSON.parse(stdout) as { findings: { about: string }[] }
+  t.same(findings.filter(({ about }) => about === 'plugins'), [])
 })
 
 async function freePort (): Promise<number> {

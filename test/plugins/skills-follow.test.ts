@@ -15,8 +15,13 @@ const never = new AbortController().signal
 
 interface Followed { root: string, library: Library, degraded: () => string | undefined, fresh: () => Promise<LoadedSkills>, changes: () => number }
 
-/** A library of two directories that is followed, and one that reads them anew each time. */
-async function follow (t: Test, options: Partial<FollowOptions> = {}, patience_ms = 50): Promise<Followed> {
+/**
+ * A library of two directories that is followed, and one that reads them anew each time.
+ * @param before called with the library before it is followed
+ */
+async function follow (
+  t: Test, options: Partial<FollowOptions> = {}, patience_ms = 50, before: (library: Library) => void = () => {}
+): Promise<Followed> {
   const scope = new Scope()
   t.teardown(() => scope.close())
   const root = await mkdtemp(join(tmpdir(), 'skillet-follow-'))
@@ -31,6 +36,7 @@ async function follow (t: Test, options: Partial<FollowOptions> = {}, patience_m
   const followed = library('data')
   const anew = library('anew')
   await followed.load(never)
+  before(followed)
   let degraded: string | undefined
   let changes = 0
   const health = { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined } }
@@ -122,6 +128,47 @@ t.test('a module that can\'t be built is built when a file elsewhere, or a packa
   await until(() => library.loaded.skills.length === 4)
   t.same(library.loaded.skills.map(({ description }) => description).sort(), ['A file', 'B ending', 'C broken', 'D package'])
   t.same(library.loaded.quarantined, [])
+})
+
+t.test('a look for what faulty skills lack begins after the one before has ended', async t => {
+  let looks = 0
+  let now = 0
+  let most = 0
+  await follow(t, {}, 50, library => {
+    library.mendable = async () => {
+      looks++
+      most = Math.max(most, ++now)
+      await new Promise(resolve => { setTimeout(resolve, looks === 1 ? 2_500 : 0) }) // longer than looks are apart
+      now--
+      return new Map()
+    }
+  })
+  await until(() => looks >= 3)
+  t.equal(most, 1)
+})
+
+t.test('a look is bounded, and each faulty skill has its turn', async t => {
+  const { root, library } = await follow(t, { mode: 'off' })
+  const names = ['a', 'b', 'c', 'd', 'e']
+  for (const name of names) {
+    await mkdir(join(root, 'one', name))
+    const text = `import { word } from '../../lacking/${name}.js'\nexport default word\n`
+    await writeFile(join(root, 'one', name, 'skill.js'), text)
+  }
+  await library.load(never)
+  t.equal(library.loaded.quarantined.length, names.length)
+  const look = async (files_max: number, signal = never): Promise<string[]> => {
+    const found = await library.mendable(files_max, signal)
+    return [...found.values()].flatMap(names => [...names])
+  }
+  t.same(await look(1_000), [], 'nothing has changed')
+  await mkdir(join(root, 'lacking'))
+  for (const name of names) await writeFile(join(root, 'lacking', `${name}.js`), 'export const word = 1\n')
+  t.same((await look(1_000)).sort(), names, 'all where they fit')
+  const turns: string[] = []
+  for (const _ of names) turns.push(...await look(1))
+  t.same(turns.sort(), names, 'one in each look, and each once')
+  t.same(await look(1_000, AbortSignal.abort()), [], 'none when it is ended')
 })
 
 t.test('a skill that becomes broken, or another kind of skill, is what it was until that has stayed; a new one that is broken shadows nothing before', async t => {

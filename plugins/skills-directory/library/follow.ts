@@ -18,8 +18,13 @@ const echo_ms = 1_000
  * milliseconds.
  */
 const rescan_ms = { events: 60_000, polling: 2_000 }
-/** How often the existence of each directory is checked, in milliseconds. */
+/** The time from the end of a look for what no event reports to the beginning of the next look, in milliseconds. */
 const seek_ms = 1_000
+/**
+ * The number of files elsewhere that such a look checks, at most: 1,000 take about 60 ms. A faulty skill rarely has
+ * more than a few dozen, and all are checked with the other entries as well (`rescan_ms`).
+ */
+const seekFilesMax = 1_000
 /** After a check, the next one waits as long as that check took, and at most this long, in milliseconds. */
 const restMax_ms = 5_000
 
@@ -72,9 +77,8 @@ export class Follow {
 
   /** Checks the entries that may have changed, according to events or after a time. */
   #lookAround (): void {
-    const seeking = setInterval(() => { void this.#seek() }, seek_ms).unref()
-    this.#scope.defer(() => { clearInterval(seeking) })
     this.#scope.defer(() => { for (const timer of this.#timers) clearTimeout(timer) })
+    this.#seekLater()
     this.#rescan()
     this.#watch()
     this.#everywhere() // finds the changes since the library was loaded
@@ -157,16 +161,21 @@ export class Follow {
     this.#watchers.follow(this.#options.library.shelves)
   }
 
+  /** Looks again and again, each time after the look before has ended: a look may last, as in a slow network folder. */
+  #seekLater (): void {
+    this.#later(seek_ms, () => { void this.#seek().finally(() => { this.#seekLater() }) })
+  }
+
   /**
    * Checks whether a directory was replaced by another one, and whether missing files of faulty skills exist now: no
-   * event reports that these are created or replaced.
+   * event reports that these are created or replaced. Never rejects.
    */
   async #seek (): Promise<void> {
     for (const { place, listing } of this.#options.library.shelves) {
       const identity = await stat(place.path).then(identityOf, () => undefined)
       if (identity !== listing.identity) this.#hint(place, undefined)
     }
-    this.#hintAll(await this.#options.library.mendable())
+    this.#hintAll(await this.#options.library.mendable(seekFilesMax, this.#stopped.signal))
   }
 
   #rescan (): void {

@@ -41,6 +41,8 @@ export class Library {
   readonly #options: LibraryOptions
   #shelves: Shelf[] = []
   #loaded: LoadedSkills = { skills: [], quarantined: [], warnings: [] }
+  /** How many faulty entries `mendable` has looked at in all: the next one begins behind them. */
+  #looks = 0
 
   constructor (options: LibraryOptions) {
     this.#options = options
@@ -59,17 +61,33 @@ export class Library {
 
   /**
    * The faulty entries whose files elsewhere have changed: such files may not have existed before, so that they could
-   * not be watched.
+   * not be watched. Never rejects.
+   * @param files_max the number of files that are looked at, but at least those of one entry; the next call goes on
+   * behind them
+   * @param signal ends the look, with what was found until then
    */
-  async mendable (): Promise<Dirty> {
+  async mendable (files_max: number, signal: AbortSignal): Promise<Dirty> {
     const found = new Map<Place, Set<string>>()
-    for (const { place, entries } of this.#shelves) {
-      for (const [name, { looked, key, fault, outside }] of entries) {
-        const mendable = fault !== undefined && key !== unread && outside.length > 0
-        if (mendable && await keyOf(looked, outside) !== key) mark(found, place, name)
-      }
+    const faulty = this.#faulty()
+    const first = this.#looks
+    let left = files_max
+    for (let i = 0; i < faulty.length && !signal.aborted; i++) {
+      const next = faulty[(first + i) % faulty.length]
+      if (next === undefined || (i > 0 && next.entry.outside.length > left)) break
+      left -= next.entry.outside.length
+      this.#looks++
+      const { place, name, entry: { looked, key, outside } } = next
+      if (await keyOf(looked, outside) !== key) mark(found, place, name)
     }
     return found
+  }
+
+  /** The entries with a fault that files elsewhere may mend. */
+  #faulty (): { place: Place, name: string, entry: Entry }[] {
+    return this.#shelves.flatMap(({ place, entries }) => [...entries].flatMap(([name, entry]) => {
+      const mendable = entry.fault !== undefined && entry.key !== unread && entry.outside.length > 0
+      return mendable ? [{ place, name, entry }] : []
+    }))
   }
 
   /**

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import module from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { loadPlugins } from '../../../kernel/boot/plugin-load.ts'
 import { definePlugin, pluginApi } from '../../../kernel/index.ts'
@@ -28,6 +29,61 @@ t.test('a plugin is loaded by path, and by the name of a package in the working 
   const { kernel, close } = await startKernel({ plugins })
   t.teardown(close)
   t.same(kernel.urls, ['x:mine', 'x:by-main', 'x:by-exports', 'x:bare'], 'they start like our own')
+})
+
+/** Writes files in a folder beside those of the other tests, and returns its path. */
+function folderOf (name: string, files: Record<string, string>): string {
+  const folder = join(cwd, name)
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  return folder
+}
+
+t.test('a folder is loaded as a package is: by its package.json, or else its index.js', async t => {
+  const exported = '{ "type": "module", "exports": { ".": { "import": "./lib/entry.js" } }, "main": "./other.js" }'
+  const folders = [
+    folderOf('by-exports', { 'package.json': exported, 'lib/entry.js': source('folder-by-exports') }),
+    folderOf('by-main', { 'package.json': '{ "main": "entry.mjs" }', 'entry.mjs': source('folder-by-main') }),
+    folderOf('no-entry', { 'package.json': '{ "type": "module" }', 'index.js': source('folder-no-entry') }),
+    folderOf('bare', { 'index.js': source('folder-bare') })
+  ]
+  const names = ['folder-by-exports', 'folder-by-main', 'folder-no-entry', 'folder-bare']
+  t.same((await loadPlugins([...folders.slice(0, 3), `${folders[3]}/`], cwd)).map(({ name }) => name), names)
+  await t.rejects(loadPlugins([folderOf('empty', { 'README.md': '' })], cwd), /empty" can't be loaded: .*index\.js/)
+  const broken = folderOf('broken', { 'package.json': '{', 'index.js': source('broken') })
+  await t.rejects(loadPlugins([broken], cwd), /broken" can't be loaded: .*package\.json is not JSON/)
+})
+
+const defined = (name: string): string =>
+  `definePlugin({ name: '${name}', slot: 'transport', setup: () => ({ url: 'x:' }) })`
+const lone = (name: string): string => `import { definePlugin } from 'skillet/plugin'\nexport default ${defined(name)}`
+
+t.test('a plugin outside of any project finds the modules of the running Skillet, and only these', async t => {
+  const folder = folderOf('lone', {
+    'clock.mjs': `import 'skillet'\nimport 'skillet/testing'\nimport 'skillet/skill'\n${lone('clock')}`,
+    'other.mjs': 'import \'skillet/other\'',
+    'absent.mjs': 'import \'skillet-absent\''
+  })
+  t.match(await loadPlugins([join(folder, 'clock.mjs')], cwd), [{ name: 'clock', api: pluginApi }])
+  await t.rejects(loadPlugins([join(folder, 'other.mjs')], cwd), /other\.mjs".*Cannot find package 'skillet'/)
+  await t.rejects(loadPlugins([join(folder, 'absent.mjs')], cwd), /Cannot find package 'skillet-absent'/)
+})
+
+t.test('a package above a plugin has precedence: its definePlugin tells for which version a plugin is', async t => {
+  const folder = folderOf('project', {
+    'node_modules/skillet/package.json': '{ "type": "module", "exports": { "./plugin": "./plugin.js" } }',
+    'node_modules/skillet/plugin.js': 'export const definePlugin = plugin => ({ api: 2, ...plugin })',
+    'plugin.mjs': lone('newer')
+  })
+  await t.rejects(loadPlugins([join(folder, 'plugin.mjs')], cwd), /the plugin newer\) was made for version 2/)
+})
+
+const skip = !('registerHooks' in module) && 'this Node.js requires only what is installed'
+t.test('a plugin outside of any project may require them', { skip }, async t => {
+  const text = `const { definePlugin } = require('skillet/plugin')\nmodule.exports = ${defined('old')}`
+  t.match(await loadPlugins([join(folderOf('old', { 'old.cjs': text }), 'old.cjs')], cwd), [{ name: 'old' }])
 })
 
 t.test('what can not be loaded is named', async t => {
