@@ -26,6 +26,9 @@ for (const folder of ['skills', 'test/fixtures']) {
 }
 
 compileC('executor-native/helper', 'commands run through the one in Node')
+compileC('executor-native/sandbox', 'commands of skills that are not trusted run without a sandbox', {
+  flags: ['-DSANDBOX'], sources: ['executor-native/helper', 'executor-native/sandbox/sandbox']
+})
 compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', { flags: ['-pthread'] })
 compileC('storage-lmdb/close-on-exec', "programs that tools start are passed the history's descriptor", { addon: true })
 await copyThirdParty()
@@ -69,11 +72,11 @@ function commit () {
 }
 
 /** A program or an addon of Node in C, where there is a compiler that takes it. @param without what is so without it */
-function compileC (name, without, { flags = [], addon = false } = {}) {
+function compileC (name, without, { flags = [], addon = false, sources = [name] } = {}) {
   if (process.platform !== 'linux') return
   const file = `dist/plugins/${name}-${process.platform}-${process.arch}${addon ? '.node' : ''}`
   const options = ['-O2', '-Wall', '-Wextra', '-Werror', ...(addon ? ['-shared', '-fPIC'] : []), ...flags]
-  const { error, status, stderr } = spawnSync(process.env.CC ?? 'cc', [...options, '-o', file, `plugins/${name}.c`], { encoding: 'utf8' })
+  const { error, status, stderr } = spawnSync(process.env.CC ?? 'cc', [...options, '-o', file, ...sources.map(source => `plugins/${source}.c`)], { encoding: 'utf8' })
   if (error !== undefined) return
   const works = status === 0 && (addon || spawnSync(file, ['--check']).status === 0)
   if (!works) {

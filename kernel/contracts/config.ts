@@ -47,6 +47,13 @@ const execution = defineSection('execution', 'Running tools', {
   })
 })
 
+const isolation = defineSection('isolation', 'How tools are kept apart from the machine', {
+  mode: Choice(['auto', 'required', 'off'], {
+    default: 'off',
+    description: 'Commands of skills that are not trusted run in a sandbox. "auto": where this machine can confine them; "required": they fail where it can\'t; "off": never, unless a skill demands it'
+  })
+})
+
 const skills = defineSection('skills', 'Where skills come from', {
   config: Type.Unsafe<Record<string, JsonObject>>({
     type: 'object', default: {}, additionalProperties: { type: 'object' },
@@ -73,5 +80,6 @@ export const Config = Type.Object({
   }),
   storage: storage.schema,
   execution: execution.schema,
+  isolation: isolation.schema,
   skills: skills.schema
 }, { additionalProperties: false })

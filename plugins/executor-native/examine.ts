@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { runtimeOf, type Finding, type SkillDefinition } from '../../kernel/index.ts'
 import { howToInstall } from '../toolkit/packages.ts'
-import { programOf } from './executor.ts'
+import { programOf } from './subject.ts'
 
 /** Finds commands that native skills need and that are missing here, each with the tools that need it. */
 export async function examine (skills: readonly SkillDefinition[], path = process.env['PATH'] ?? ''): Promise<Finding[]> {

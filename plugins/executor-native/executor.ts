@@ -1,4 +1,3 @@
-import { resolve as resolvePath } from 'node:path'
 import {
   outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome,
   type PluginContext, type Task, type TaskObserver, type ToolDefinition
@@ -11,7 +10,10 @@ import { Helpers } from './helpers.ts'
 import { LiveText } from './live-text.ts'
 import type { Environment } from './protocol.ts'
 import type { Run } from './run.ts'
-import { lost, noOutput, outcomeOf, refusalOf, textOf } from './outcome.ts'
+import { ConfinementError, type Confiner } from './sandbox/confiner.ts'
+import { subjectOf } from './subject.ts'
+import { tryHelper } from './try-helper.ts'
+import { lost, noOutput, notConfined, outcomeOf, refusalOf, textOf } from './outcome.ts'
 
 /**
  * How long runs may take to end when the executor closes, before they are killed with their helpers, in milliseconds.
@@ -25,6 +27,8 @@ interface Options {
   helpers: number
   /** The helper in C; undefined when it must not be used. */
   compiled: HelperProgram | undefined
+  /** Confines the commands of skills that are not trusted; without it, none are. */
+  confiner?: Confiner
   /** The absolute path of the directory for commands that name none. */
   directory: string
   outputBytesMax: number
@@ -61,21 +65,23 @@ export class NativeExecutor implements Executor {
     if (this.#closing) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
     const command = expandCommand(templateOf(task.tool), task.parameters)
-    const { directory, outputBytesMax } = this.#options
-    const subject = {
-      name: `${task.skill.name}:${task.tool.name}`, program: programOf(command.program, task.skill.directory), cwd: command.cwd === undefined ? directory : resolvePath(directory, command.cwd), outputBytesMax,
-      ...(task.tool.script !== undefined && { script: task.tool.script })
-    }
+    const { confiner, directory, outputBytesMax } = this.#options
+    const subject = subjectOf(task, command, directory, outputBytesMax)
     let cancel: (() => void) | undefined
     try {
+      const confined = confiner?.concerns(task.skill) === true && (confiner.available ?? await confiner.confines(task.skill))
+      if (this.#closing || signal.aborted) return { status: 'cancelled', ...noOutput } // while it was found out
       return await new Promise<Outcome>((resolve, reject) => {
         const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
-        const run: Run = { task, command, subject, observer, live, resolve, reject, at: undefined, ending: undefined, timer: undefined }
+        const run: Run = { task, command, subject, confined, observer, live, resolve, reject, at: undefined, ending: undefined, timer: undefined }
         cancel = () => { this.#cancel(run) }
         signal.addEventListener('abort', cancel, { once: true })
         this.#queue.add(run)
         this.#pump()
       })
+    } catch (error) {
+      if (error instanceof ConfinementError) return notConfined(error)
+      throw error
     } finally {
       if (cancel !== undefined) signal.removeEventListener('abort', cancel)
     }
@@ -87,13 +93,9 @@ export class NativeExecutor implements Executor {
     const helper = this.#helpers.pick()
     const timer = this.#expectAnswer(helper)
     try {
-      await new Promise<void>((resolve, reject) => {
-        // The error that the command does not exist would be a sufficient answer too.
-        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), live: false, output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
-          if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
-          else if (answer.type !== 'started') resolve()
-        })
-      })
+      const answer = await tryHelper(helper, this.#environment(nothingDeclared), 0)
+      // The error that the command does not exist would be a sufficient answer too.
+      if (answer.type === 'lost') throw new Error(`the helper process died (${answer.reason})`)
     } finally {
       clearTimeout(timer)
     }
@@ -125,9 +127,15 @@ export class NativeExecutor implements Executor {
     }
   }
 
+  /** A helper for the command, and the rules that confine it there. @throws ConfinementError when it may not run */
+  #place ({ task, subject, confined }: Run): { helper: HelperProcess, rules: number } {
+    const { confiner } = this.#options
+    return confined && confiner !== undefined ? confiner.place(task, subject.cwd) : { helper: this.#helpers.pick(), rules: 0 }
+  }
+
   #launch (run: Run): void {
     const { command, subject, task } = run
-    const helper = this.#helpers.pick()
+    const { helper, rules } = this.#place(run)
     run.timer = this.#expectAnswer(helper)
     const id = helper.run({
       program: subject.program,
@@ -136,7 +144,8 @@ export class NativeExecutor implements Executor {
       env: this.#environmentFor(task, command),
       live: run.live !== undefined,
       output_bytes_max: subject.outputBytesMax,
-      output_bytes_stop: outputBytesStop
+      output_bytes_stop: outputBytesStop,
+      rules
     }, command.stdin, (answer, payload) => { this.#take(run, answer, payload) })
     run.at = { helper, id }
   }
@@ -191,7 +200,7 @@ export class NativeExecutor implements Executor {
 
   #tellStarted (run: Run): void {
     try {
-      run.observer.started('process')
+      run.observer.started(run.confined ? 'sandbox' : 'process')
     } catch (error) {
       run.reject(error) // no caller is left for a later result
       this.#stop(run, 'cancelled')
@@ -235,12 +244,4 @@ export class NativeExecutor implements Executor {
 function templateOf (tool: ToolDefinition): CommandTemplate {
   if (tool.command === undefined) throw new Error(`the tool ${tool.name} of a native skill has no command`)
   return tool.command
-}
-
-/**
- * Resolves a relative path against the skill's folder, wherever the server was started. A name without a slash is
- * looked up in PATH.
- */
-export function programOf (program: string, directory: string): string {
-  return program.includes('/') ? resolvePath(directory, program) : program
 }

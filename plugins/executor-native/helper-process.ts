@@ -4,7 +4,8 @@ import { messageOf, SkilletError } from '../../kernel/index.ts'
 import { Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
 import type { HelperProgram } from './helper-program.ts'
-import { createDecoder, encode, outOfStep, readFromHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+import { createDecoder } from './decoder.ts'
+import { encode, outOfStep, readFromHelper, type AllowedPath, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
 
 /** How long the helper has to end after its pipe is closed, in milliseconds. */
 const end_ms = 2_000
@@ -38,6 +39,8 @@ export class HelperProcess {
   readonly #runs = new Map<number, Started>()
   readonly #stderr = new Tail(4096)
   #lastId = 0
+  readonly #confined: boolean
+  readonly #rules = new Set<number>()
   #closing = false
   #usable = true
 
@@ -45,7 +48,8 @@ export class HelperProcess {
    * Starts a helper.
    * @throws SkilletError OVERLOADED when the system has no room for it
    */
-  constructor ({ file, args, env }: HelperProgram) {
+  constructor ({ file, args, env, confined = false }: HelperProgram) {
+    this.#confined = confined
     const child = spawn(file, args, {
       cwd: '/',
       env,
@@ -96,6 +100,13 @@ export class HelperProcess {
     if (this.#runs.size === 1) this.#hold(true)
     this.#tell({ type: 'run', id, ...request, stdin: stdin !== undefined }, stdin === undefined ? nothing : Buffer.from(stdin))
     return id
+  }
+
+  /** Tells the helper the rules for commands that name this id; once. */
+  keepRules (id: number, paths: readonly AllowedPath[]): void {
+    if (this.#rules.has(id)) return
+    this.#rules.add(id)
+    this.#tell({ type: 'keep_rules', id, paths }, nothing)
   }
 
   /** Asks the helper to end a run: SIGTERM first, SIGKILL later. */
@@ -177,7 +188,8 @@ export class HelperProcess {
   #ended (how: string): string | undefined {
     const runs = [...this.#runs.values()]
     this.#runs.clear()
-    for (const { pid } of runs) if (pid !== undefined) signalGroup(pid, 'SIGKILL')
+    // The numbers of a confined helper's processes mean others here; the system ends them with the helper.
+    if (!this.#confined) for (const { pid } of runs) if (pid !== undefined) signalGroup(pid, 'SIGKILL')
     for (const { listener } of runs) listener({ type: 'lost', reason: how }, nothing)
     if (this.#closing) return undefined
     const stderr = this.#stderr.text.trim()

@@ -3,7 +3,13 @@ import { accessSync, constants } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The program that is started as a helper. */
-export interface HelperProgram { file: string, args: string[], env: Record<string, string> }
+export interface HelperProgram {
+  file: string
+  args: string[]
+  env: Record<string, string>
+  /** Whether its commands run in namespaces of their own, which end with it. Default false. */
+  confined?: boolean
+}
 
 /** How long a helper has to show that it runs, in milliseconds. */
 const check_ms = 5_000
@@ -29,10 +35,21 @@ export function nodeHelper (): HelperProgram {
 
 /** The helper in C, which is three times as fast; undefined where the build found no compiler for this system. */
 export function compiledHelper (): HelperProgram | undefined {
-  const file = fileURLToPath(new URL(`./helper-${process.platform}-${process.arch}`, import.meta.url))
+  const file = compiled('helper')
+  return file === undefined ? undefined : { file, args: [], env: {} }
+}
+
+/** The helper in C whose commands are confined; undefined where the build found no compiler for this system. */
+export function confinedHelper (): HelperProgram | undefined {
+  const file = compiled('sandbox')
+  return file === undefined ? undefined : { file, args: [], env: {}, confined: true }
+}
+
+function compiled (name: string): string | undefined {
+  const file = fileURLToPath(new URL(`./${name}-${process.platform}-${process.arch}`, import.meta.url))
   try {
     accessSync(file, constants.X_OK)
-    return { file, args: [], env: {} }
+    return file
   } catch {
     return undefined
   }

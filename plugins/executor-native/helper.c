@@ -2,10 +2,16 @@
  * The helper in C: a small process that starts commands for the server, as helper.ts does, at a third of the cost.
  * Built where there is a compiler; elsewhere helper.ts takes its place. Both speak protocol.ts. Linux only.
  *
+ * Built with SANDBOX defined and sandbox.c, it is the helper whose commands are confined: it is the first process of its own
+ * pid namespace, so that whatever a command leaves behind becomes its child, and dies with it at the latest.
+ *
  * One thread, no call that waits but epoll_wait. It ends, and ends all that it started, when the server closes the pipe
  * or dies. A command that ended stays unreaped until its group was ended, so that its group's id can't be another's.
  */
 #define _GNU_SOURCE
+#ifdef SANDBOX
+#include "sandbox/sandbox.h"
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -38,7 +44,7 @@ enum {
 };
 
 /* The numbers of protocol.ts. */
-enum { TO_RUN = 1, TO_STOP = 2 };
+enum { TO_RUN = 1, TO_STOP = 2, TO_KEEP_RULES = 3, TO_FORGET_RULES = 4 };
 enum { FROM_STARTED = 1, FROM_REFUSED = 2, FROM_ENDED = 3, FROM_OUTPUT = 4 };
 enum { WHY_DIRECTORY, WHY_MISSING, WHY_INTERPRETER, WHY_NOT_EXECUTABLE, WHY_TOO_LONG, WHY_RESOURCES };
 
@@ -51,7 +57,8 @@ struct stream { struct run *run; int fd; int watched; enum kind kind; };
 enum due { NOTHING, WATCH, KILL, GIVE_UP, END_REST, FINISH };
 
 struct run {
-  uint32_t id;
+  uint32_t id, rules;             /* `rules`: 0 in a helper without a sandbox */
+  uint64_t mark;                  /* of its processes, in a sandbox */
   pid_t pid;
   struct stream streams[3];
   struct buffer head;             /* of standard output */
@@ -67,6 +74,11 @@ struct run {
 };
 
 static struct run **runs;
+#ifdef SANDBOX
+static struct rules *current_rules; /* of the command that is started */
+static int has_ended;               /* a run ended since strays were looked for */
+static char folder_variable[80];    /* TMPDIR of the command that is started */
+#endif
 static size_t runs_count, runs_room;
 static struct buffer incoming, outgoing;
 static int poll_fd, child_fd, null_fd, writing;
@@ -289,6 +301,9 @@ static void finish(struct run *r) {
     while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR) { }
     r->reaped = 1;
   }
+#ifdef SANDBOX
+  has_ended = 1;
+#endif
 }
 
 static int is_closed(const struct run *r) {
@@ -416,6 +431,10 @@ static int become(const char *file, const int *streams, const char *cwd, char **
   if (setpgid(0, 0) < 0) return errno;
   for (int i = 0; i < 3; i++) if (dup2(streams[i], i) < 0) return errno;
   if (chdir(cwd) < 0 || sigprocmask(SIG_SETMASK, &no_signals, NULL) < 0) return errno;
+#ifdef SANDBOX
+  const int refused = confine(current_rules);
+  if (refused != 0) return refused;
+#endif
   execve(file, args, environment);
   if (errno != ENOEXEC) return errno;
   /* A file that is no program is a shell's script, as for execvp. */
@@ -529,17 +548,76 @@ static char *next_string(uint8_t **at, const uint8_t *end) {
   return string;
 }
 
+/* A folder for temporary files, and the rules, where there is a sandbox. Returns an error number. */
+static int prepare_run(struct run *r, char **environment, size_t count) {
+#ifdef SANDBOX
+  static const char name[] = "TMPDIR=";
+  current_rules = rules_of(r->rules);
+  memcpy(folder_variable, name, sizeof name);
+  const int error = make_folder(current_rules, r->id, folder_variable + sizeof name - 1, sizeof folder_variable - sizeof name);
+  for (size_t i = 0; i < count; i++) if (strncmp(environment[i], name, sizeof name - 1) == 0) environment[i] = folder_variable;
+  environment[count] = folder_variable; /* where it was there, it is there twice, alike */
+  environment[count + 1] = NULL;
+  return error;
+#else
+  (void)environment;
+  (void)count;
+  return r->rules == 0 ? 0 : EPERM;
+#endif
+}
+
+/* Removes what was made for a run. */
+static void leave(struct run *r) {
+#ifdef SANDBOX
+  char path[80];
+  const struct rules *rules = rules_of(r->rules);
+  if (rules == NULL) return;
+  snprintf(path, sizeof path, "%s/%u", rules->folder, r->id);
+  remove_folder(path);
+#else
+  (void)r;
+#endif
+}
+
+#ifdef SANDBOX
+static void change_rules(uint32_t type, uint32_t id, uint8_t *at, const uint8_t *end) {
+  if (type == TO_FORGET_RULES) {
+    forget_rules(id);
+    return;
+  }
+  if (end - at < 4) out_of_step();
+  uint32_t count = get_u32(at);
+  at += 4;
+  if (count > (size_t)(end - at)) out_of_step();
+  char **paths = sized(NULL, (count + 1) * sizeof *paths);
+  for (uint32_t i = 0; i < count; i++) paths[i] = next_string(&at, end);
+  keep_rules(id, paths, count);
+  free(paths);
+}
+
+static int is_command(int pid) {
+  for (size_t i = 0; i < runs_count; i++) if (!runs[i]->reaped && runs[i]->pid == pid) return 1;
+  return 0;
+}
+
+static int is_running(uint64_t mark) {
+  for (size_t i = 0; i < runs_count; i++) if (!runs[i]->answered && runs[i]->mark == mark) return 1;
+  return 0;
+}
+#endif
+
 static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload, size_t payload_bytes) {
-  if (end - at < 28) out_of_step();
+  if (end - at < 32) out_of_step();
   struct run *r = sized(NULL, sizeof *r);
   *r = (struct run){ .id = get_u32(at), .live = (int)get_u32(at + 8), .head_max = get_u32(at + 12), .stop_bytes = get_u32(at + 16) };
   for (int i = 0; i < 3; i++) r->streams[i] = (struct stream){ .run = r, .fd = -1, .kind = (enum kind)i };
   int has_input = (int)get_u32(at + 4);
   size_t args_count = get_u32(at + 20), environment_count = get_u32(at + 24);
-  at += 28;
+  r->rules = get_u32(at + 28);
+  at += 32;
   size_t room = (size_t)(end - at); /* each string takes a byte at least */
   if (args_count > room || environment_count > room) out_of_step();
-  char **strings = sized(NULL, (args_count + environment_count + 4) * sizeof *strings);
+  char **strings = sized(NULL, (args_count + environment_count + 5) * sizeof *strings);
   char *cwd = next_string(&at, end), *program = next_string(&at, end);
   char **args = strings + 1; /* room for a shell before it */
   args[0] = program;
@@ -550,14 +628,19 @@ static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload,
   environment[environment_count] = NULL;
   if (at != end) out_of_step();
 
-  int error = start(r, program, cwd, args, environment, has_input);
+  int error = prepare_run(r, environment, environment_count);
+  if (error == 0) error = start(r, program, cwd, args, environment, has_input);
   if (error != 0) {
     char other[32];
     const char *name = name_of(error, other, sizeof other);
     const uint32_t numbers[] = { FROM_REFUSED, r->id, why_refused(error, program, cwd, path_of(environment)) };
     tell(numbers, 3, name, strlen(name), NULL, 0);
+    leave(r);
     free(r);
   } else {
+#ifdef SANDBOX
+    r->mark = mark_of(r->pid);
+#endif
     if (runs_count == runs_room) runs = sized(runs, (runs_room = runs_room == 0 ? 16 : runs_room * 2) * sizeof *runs);
     runs[runs_count++] = r;
     const uint32_t numbers[] = { FROM_STARTED, r->id, (uint32_t)r->pid };
@@ -580,6 +663,10 @@ static void take_message(uint8_t *at, const uint8_t *end, const uint8_t *payload
   if (type == TO_RUN) run_command(at + 4, end, payload, payload_bytes);
   else if (type == TO_STOP) {
     for (size_t i = 0; i < runs_count; i++) if (runs[i]->id == id) stop(runs[i]);
+#ifdef SANDBOX
+  } else if (type == TO_KEEP_RULES || type == TO_FORGET_RULES) {
+    change_rules(type, id, at + 8, end);
+#endif
   } else out_of_step();
 }
 
@@ -614,6 +701,15 @@ static int next_due_ms(void) {
   return first <= now ? 0 : (int)((first - now) / 1000000u) + 1;
 }
 
+/* How long to wait for an event at most. Strays that were killed are looked for once more, soon. */
+static int wait_ms(void) {
+  int due = next_due_ms();
+#ifdef SANDBOX
+  if (has_ended && (due < 0 || due > 1)) return 1;
+#endif
+  return due;
+}
+
 static void see_to_timers(void) {
   for (size_t i = 0; i < runs_count; i++) {
     if (runs[i]->due != NOTHING && now_ns() >= runs[i]->due_ns) come_due(runs[i]);
@@ -626,6 +722,7 @@ static void sweep(void) {
   for (size_t i = 0; i < runs_count; i++) {
     struct run *r = runs[i];
     if (r->answered && r->reaped) {
+      leave(r);
       free(r->head.bytes);
       free(r->input.bytes);
       free(r);
@@ -646,9 +743,6 @@ static void prepare(void) {
   for (size_t i = 0; i < 4; i++) sigaddset(&blocked, (const int[]){ SIGINT, SIGTERM, SIGHUP, SIGPIPE }[i]);
   for (int i = 1; i <= SIGRTMAX; i++) signal(i, SIG_DFL); /* which the system refuses for some */
   if (sigprocmask(SIG_SETMASK, &blocked, NULL) < 0) fail("sigprocmask");
-#ifdef SYS_close_range
-  syscall(SYS_close_range, CHANNEL + 1, ~0u, 0); /* nothing of the server's that a command could inherit */
-#endif
   if (fcntl(CHANNEL, F_SETFD, FD_CLOEXEC) < 0 || fcntl(CHANNEL, F_SETFL, O_NONBLOCK) < 0) fail("the pipe to the server");
   if ((child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) fail("signalfd");
   if ((null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0) fail("/dev/null");
@@ -661,10 +755,16 @@ static void prepare(void) {
 
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--check") == 0) return 0; /* it can be executed here */
+#ifdef SYS_close_range
+  syscall(SYS_close_range, CHANNEL + 1, ~0u, 0); /* nothing of the server's that a command could inherit */
+#endif
+#ifdef SANDBOX
+  enter_sandbox(argc, argv);
+#endif
   prepare();
   for (;;) {
     struct epoll_event events[EVENTS];
-    int count = epoll_wait(poll_fd, events, EVENTS, next_due_ms());
+    int count = epoll_wait(poll_fd, events, EVENTS, wait_ms());
     if (count < 0 && errno != EINTR) fail("epoll_wait");
     for (int i = 0; i < count; i++) {
       if (events[i].data.ptr == NULL) {
@@ -681,6 +781,9 @@ int main(int argc, char **argv) {
       }
     }
     see_to_timers();
+#ifdef SANDBOX
+    if (has_ended) has_ended = end_strays(is_command, is_running);
+#endif
     sweep();
     flush();
   }

@@ -1,7 +1,8 @@
 import { Socket } from 'node:net'
 import { Child } from './child.ts'
 import { closeInheritedFiles } from './inherited.ts'
-import { createDecoder, encode, readToHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+import { createDecoder } from './decoder.ts'
+import { encode, readToHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
 import { whyRefused } from './refusal.ts'
 
 /**
@@ -28,6 +29,8 @@ function take (message: ToHelper, payload: Buffer): void {
   switch (message.type) {
     case 'run': return run(message, payload)
     case 'stop': return children.get(message.id)?.stop()
+    case 'keep_rules':
+    case 'forget_rules': return // for the helper in C, which has a sandbox
     default: message satisfies never
   }
 }

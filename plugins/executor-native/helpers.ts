@@ -33,6 +33,13 @@ export class Helpers {
     return least === undefined || (least.load > 0 && usable < this.#max) ? this.#start() : least
   }
 
+  /** The number of runs that have not ended. */
+  get load (): number {
+    let load = 0
+    for (const helper of this.#all) load += helper.load
+    return load
+  }
+
   /** Records that a helper works. */
   works (): void {
     if (!this.#degraded) return
@@ -54,7 +61,7 @@ export class Helpers {
 
   #choose (): HelperProgram {
     if (this.#compiled === undefined) return nodeHelper()
-    if (runsHere(this.#compiled)) return this.#compiled
+    if (this.#compiled.confined === true || runsHere(this.#compiled)) return this.#compiled
     this.#log.warn({ file: this.#compiled.file }, 'the compiled helper does not run on this system; the one in Node takes its place')
     return nodeHelper()
   }

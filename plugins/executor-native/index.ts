@@ -3,6 +3,8 @@ import { definePlugin } from '../../kernel/index.ts'
 import { examine } from './examine.ts'
 import { NativeExecutor } from './executor.ts'
 import { compiledHelper } from './helper-program.ts'
+import { createConfiner } from './sandbox/create-confiner.ts'
+import { examineSandbox } from './sandbox/examine.ts'
 import { executionSection, options } from './settings.ts'
 
 /**
@@ -16,13 +18,22 @@ export default definePlugin({
   slot: 'executor',
   options,
   sections: [executionSection],
-  setup ({ config, scope, log, health }, { helpers, helper }) {
+  setup (context, { helpers: given, helper }) {
+    const { config, scope, log, health } = context
+    const helpers = given || Math.min(8, availableParallelism())
+    const confiner = createConfiner(context, helpers)
+    scope.defer(() => confiner.close())
     const executor = new NativeExecutor({
       processes: executionSection.of(config).processes || 4 * availableParallelism(),
-      helpers: helpers || Math.min(8, availableParallelism()), compiled: helper === 'node' ? undefined : compiledHelper(), directory: process.cwd(), outputBytesMax: config.execution.output_bytes_max, answer_ms, log, health
+      helpers,
+      compiled: helper === 'node' ? undefined : compiledHelper(),
+      confiner,
+      directory: process.cwd(),
+      outputBytesMax: config.execution.output_bytes_max,
+      answer_ms, log, health
     })
     scope.defer(() => executor.close())
     return executor
   },
-  examine: ({ skills }) => examine(skills)
+  examine: async ({ skills, config }) => [...await examineSandbox(config.isolation.mode), ...await examine(skills)]
 })

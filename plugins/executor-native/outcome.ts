@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { StringDecoder } from 'node:string_decoder'
-import { outputOf, SkilletError, type JsonObject, type Outcome, type Output, type ScriptNeeds } from '../../kernel/index.ts'
+import { messageOf, outputOf, SkilletError, type JsonObject, type Outcome, type Output, type ScriptNeeds } from '../../kernel/index.ts'
 import { howToInstall, packagesOf } from '../toolkit/packages.ts'
 import { moduleMissing } from './missing-module.ts'
 import type { EndedMessage, Refusal } from './protocol.ts'
@@ -24,6 +24,11 @@ export interface Subject {
   cwd: string
   outputBytesMax: number
   script?: ScriptNeeds
+}
+
+/** The outcome of a command that may not run because it can't be confined as it has to be. */
+export function notConfined (error: unknown): Outcome {
+  return { status: 'failed', ...noOutput, error: { message: messageOf(error), details: {} } }
 }
 
 /** The outcome of a run that ended by itself. */

@@ -7,8 +7,10 @@ import { constants } from 'node:os'
  *
  * | message | numbers | text |
  * |---|---|---|
- * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
+ * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables, rules | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
  * | stop | 2, id | |
+ * | keep_rules | 3, id, paths | the paths, `r` or `w` before each, and a NUL at its end |
+ * | forget_rules | 4, id | |
  * | started | 1, id, pid | |
  * | refused | 2, id, index in `refusals` | system_code |
  * | output | 4, id | |
@@ -38,10 +40,18 @@ export interface RunMessage {
   output_bytes_max: number
   /** The bytes of standard output and standard error together above which the command is stopped. */
   output_bytes_stop: number
+  /** The id of the rules that confine the command; 0 in a helper without a sandbox. */
+  rules: number
 }
+
+/** A file or folder that a confined command may use, with all that is in it. */
+export interface AllowedPath { path: string, access: 'read' | 'write' }
 
 export type ToHelper =
   | RunMessage
+  /** The paths that commands with these rules may use. For helpers with a sandbox; there is no answer. */
+  | { type: 'keep_rules', id: number, paths: readonly AllowedPath[] }
+  | { type: 'forget_rules', id: number }
   /** Ends a run: SIGTERM to its process group, later SIGKILL. The answer is `ended`; unknown ids are ignored. */
   | { type: 'stop', id: number }
 
@@ -85,12 +95,7 @@ export type FromHelper =
   | EndedMessage
 
 /** Two lengths, of the message and of the payload: 32 bits each, little endian. */
-const prefixBytes = 8
-/**
- * The limit of a message and of a payload. A greater length means that the reader has lost the beginning of the
- * messages.
- */
-const partBytesMax = 256 * 1_048_576
+export const prefixBytes = 8
 
 /** The limit of the helper's messages: the longest one contains the end of standard error. */
 const fromBytesMax = 65_536
@@ -107,11 +112,17 @@ const halfway = 2 ** 32
 export function encode (message: ToHelper | FromHelper, payload: Uint8Array = empty): Buffer {
   switch (message.type) {
     case 'run': {
-      const { id, stdin, live, output_bytes_max, output_bytes_stop, cwd, program, args, env } = message
+      const { id, stdin, live, output_bytes_max, output_bytes_stop, cwd, program, args, env, rules } = message
       const { count, text } = variablesOf(env)
-      return frame([1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, count], `${[cwd, program, ...args].join('\0')}\0${text}`, payload)
+      const numbers = [1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, count, rules]
+      return frame(numbers, `${[cwd, program, ...args].join('\0')}\0${text}`, payload)
     }
     case 'stop': return frame([2, message.id], '', payload)
+    case 'keep_rules': {
+      const text = message.paths.map(({ path, access }) => `${access === 'read' ? 'r' : 'w'}${path}\0`).join('')
+      return frame([3, message.id, message.paths.length], text, payload)
+    }
+    case 'forget_rules': return frame([4, message.id], '', payload)
     case 'started': return frame([1, message.id, message.pid], '', payload)
     case 'output': return frame([4, message.id], '', payload)
     case 'refused': return frame([2, message.id, refusals.indexOf(message.why)], message.system_code, payload)
@@ -146,7 +157,7 @@ function frame (numbers: readonly number[], text: string, payload: Uint8Array): 
 }
 
 /**
- * Reads a message of the server.
+ * Reads a message of the server. Only the helper in C has a sandbox, and rules for it.
  * @throws Error when the bytes are not a message
  */
 export function readToHelper (bytes: Buffer): ToHelper {
@@ -154,7 +165,7 @@ export function readToHelper (bytes: Buffer): ToHelper {
   if (type === 2) return { type: 'stop', id }
   if (type !== 1) throw outOfStep()
   const argsCount = bytes.readUInt32LE(24)
-  const [cwd = '', program = '', ...strings] = bytes.toString('utf8', 32).split('\0')
+  const [cwd = '', program = '', ...strings] = bytes.toString('utf8', 36).split('\0')
   if (strings.length !== argsCount + bytes.readUInt32LE(28) + 1) throw outOfStep()
   const env = Object.fromEntries(strings.slice(argsCount, -1).map(variable => {
     const at = variable.indexOf('=')
@@ -162,7 +173,7 @@ export function readToHelper (bytes: Buffer): ToHelper {
   }))
   return {
     type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1, live: bytes.readUInt32LE(12) === 1,
-    output_bytes_max: bytes.readUInt32LE(16), output_bytes_stop: bytes.readUInt32LE(20)
+    output_bytes_max: bytes.readUInt32LE(16), output_bytes_stop: bytes.readUInt32LE(20), rules: bytes.readUInt32LE(32)
   }
 }
 
@@ -206,34 +217,4 @@ export function readFromHelper (bytes: Buffer): FromHelper {
 
 export function outOfStep (): Error {
   return new Error('the pipe between server and helper is out of step')
-}
-
-/**
- * Joins messages from the chunks in which they arrive.
- * @returns a function that must be called with each chunk; it throws when the bytes can't be a message
- */
-export function createDecoder<M extends ToHelper | FromHelper> (read: (bytes: Buffer) => M, take: (message: M, payload: Buffer) => void): (chunk: Buffer) => void {
-  let pending: Buffer[] = []
-  let pendingBytes = 0
-  let wanted = prefixBytes
-  return chunk => {
-    pending.push(chunk)
-    pendingBytes += chunk.length
-    // A long frame comes in many chunks; they are joined once, when all have arrived.
-    if (pendingBytes < wanted) return
-    const bytes = pending.length === 1 ? chunk : Buffer.concat(pending, pendingBytes)
-    let at = 0
-    for (wanted = prefixBytes; bytes.length - at >= wanted; wanted = prefixBytes) {
-      const textBytes = bytes.readUInt32LE(at)
-      const payloadBytes = bytes.readUInt32LE(at + 4)
-      if (textBytes > partBytesMax || payloadBytes > partBytesMax) throw outOfStep()
-      wanted = prefixBytes + textBytes + payloadBytes
-      if (bytes.length - at < wanted) break
-      const payloadAt = at + prefixBytes + textBytes
-      take(read(bytes.subarray(at + prefixBytes, payloadAt)), bytes.subarray(payloadAt, payloadAt + payloadBytes))
-      at += wanted
-    }
-    pending = at < bytes.length ? [bytes.subarray(at)] : []
-    pendingBytes = bytes.length - at
-  }
 }

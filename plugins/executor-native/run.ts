@@ -9,6 +9,8 @@ export interface Run {
   readonly task: Task
   readonly command: Command
   readonly subject: Subject
+  /** Whether it runs in a sandbox. */
+  readonly confined: boolean
   readonly observer: TaskObserver
   /** The output so far, when a caller listens to it. */
   readonly live: LiveText | undefined

@@ -4,7 +4,8 @@ import { Head, Tail } from '../../plugins/executor-native/capture.ts'
 import { HelperProcess, type HelperAnswer } from '../../plugins/executor-native/helper-process.ts'
 import { LiveText } from '../../plugins/executor-native/live-text.ts'
 import { outcomeOf, refusalOf, textOf } from '../../plugins/executor-native/outcome.ts'
-import { createDecoder, encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper } from '../../plugins/executor-native/protocol.ts'
+import { createDecoder } from '../../plugins/executor-native/decoder.ts'
+import { encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper } from '../../plugins/executor-native/protocol.ts'
 import { whyRefused } from '../../plugins/executor-native/refusal.ts'
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map(array => Buffer.from(array))
@@ -27,7 +28,7 @@ const toHelper: fc.Arbitrary<ToHelper> = fc.oneof(
   fc.record({ type: fc.constant('stop' as const), id }),
   fc.record({
     type: fc.constant('run' as const), id, program: text, args: fc.array(text), cwd: text,
-    env: fc.dictionary(fc.string({ minLength: 1, unit: fc.constantFrom('A', 'b', '_', 'é') }), text).map(env => ({ ...env })), stdin: fc.boolean(), live: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat()
+    env: fc.dictionary(fc.string({ minLength: 1, unit: fc.constantFrom('A', 'b', '_', 'é') }), text).map(env => ({ ...env })), stdin: fc.boolean(), live: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat(), rules: fc.nat()
   })
 )
 const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
@@ -159,7 +160,7 @@ t.test('a helper that says what none may is ended, and its run with it', async t
     const code = `const { Socket } = require('node:net'); const pipe = new Socket({ fd: 3 }); pipe.once('data', () => { pipe.write(Buffer.from('${Buffer.concat(frames).toString('base64')}', 'base64')) })`
     const helper = new HelperProcess({ file: process.execPath, args: ['-e', code], env: {} })
     const answers: HelperAnswer[] = []
-    helper.run({ program: 'true', args: [], cwd: '/', env: {}, live: false, output_bytes_max: 10, output_bytes_stop: 100 }, undefined, answer => { answers.push(answer) })
+    helper.run({ program: 'true', args: [], cwd: '/', env: {}, live: false, output_bytes_max: 10, output_bytes_stop: 100, rules: 0 }, undefined, answer => { answers.push(answer) })
     t.match(await helper.gone, /out of step|outside buffer bounds/, name)
     t.match(answers.at(-1), { type: 'lost' }, name)
   }

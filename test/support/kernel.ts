@@ -58,10 +58,11 @@ export interface TestKernelOptions {
   data_dir?: string
   secrets?: Secrets
   prepareSearch?: boolean
+  search_patience_ms?: number
 }
 
 /** Boots a kernel on the memory store and the inline executor. `close` stops it and removes its data directory. */
-export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, search = exactSearch, log = silentLogger, role, data_dir, secrets, prepareSearch = false }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
+export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, search = exactSearch, log = silentLogger, role, data_dir, secrets, prepareSearch = false, search_patience_ms = 0 }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
   const directory = data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-kernel-'))
   const remove = (): Promise<void> => data_dir === undefined ? rm(directory, { recursive: true, force: true }) : Promise.resolve()
   const all = [storage, search, ...subjectOf(tools).plugins, ...plugins]
@@ -74,6 +75,7 @@ export async function startKernel ({ tools = {}, config = {}, plugins = [], stor
       version: { version: '1.2.3', commit: 'abc', build_date: '2026-01-02' },
       data_dir: directory,
       prepareSearch,
+      search_patience_ms,
       ...(role !== undefined && { role })
     }, new AbortController().signal)
     return {

@@ -35,13 +35,15 @@ t.test('a search gets ready at the start only where searches are expected, and a
   }
 })
 
-t.test('an agent waits for the model and learns the method; a program is answered at once', async t => {
+t.test('an agent waits for the model and learns the method; others wait as long as the kernel was started to', async t => {
   const { options, plugin } = recordingSearch()
   const { kernel, close } = await startKernel({ search: plugin })
   t.teardown(close)
+  const patient = await startKernel({ search: plugin, search_patience_ms: 10_000 })
+  t.teardown(patient.close)
   t.match(await kernel.gateway.invoke(forAgents, { query: 'a' }, { transport: 'mcp', signal: never }), { mode: 'recorded', results: [] })
   await kernel.gateway.invoke(searchSkills, { query: 'a' }, { transport: 'http', signal: never })
-  await kernel.gateway.invoke(searchSkills, { query: 'a' }, { transport: 'cli', signal: never })
+  await patient.kernel.gateway.invoke(searchSkills, { query: 'a' }, { transport: 'http', signal: never })
   t.same(options.map(({ patience_ms }) => patience_ms), [1_000, 0, 10_000])
 })
 

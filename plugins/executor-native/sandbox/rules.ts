@@ -1,0 +1,106 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { fromHome, type SkillDefinition } from '../../../kernel/index.ts'
+import type { AllowedPath } from '../protocol.ts'
+import { isCurrent, readablePaths, type ReadablePaths } from './readable-paths.ts'
+import { replaced, secretPaths } from './secret-paths.ts'
+
+/** The files that the commands of a skill may use, under an id that no other rules ever had. */
+export interface Rules {
+  readonly id: number
+  readonly paths: readonly AllowedPath[]
+}
+
+/** Folders of programs and libraries, without which no command runs. */
+const system = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix', '/snap', '/gnu', '/etc', '/sys', '/var']
+
+/** How long rules are used before the folders that they divide are looked at again, in milliseconds. */
+const look_ms = 1_000
+/** The most rules that are kept. */
+const rulesMax = 4_096
+
+let lastId = 0
+
+/** Rules by skill, made when they are needed. */
+export class RuleBook {
+  readonly #secrets: readonly string[]
+  readonly #rules = new Map<string, Rules>()
+  #readable: { whole: ReadablePaths, looked_ms: number } | undefined
+
+  /** @param own files and folders of Skillet itself, which no confined command may read */
+  constructor (own: readonly string[]) {
+    const secrets = secretPaths(homedir(), own)
+    this.#secrets = [...new Set([...secrets, ...secrets.flatMap(real)])]
+  }
+
+  /** The secret paths that exist, for the helpers, which hide them. */
+  get secrets (): string[] {
+    return this.#secrets.filter(path => !replaced.includes(path) && existsSync(path))
+  }
+
+  /** A secret path that is, holds, or is held by this path. */
+  secretWithin (path: string): string | undefined {
+    const [place = path] = real(path)
+    return this.#secrets.find(secret => {
+      if (replaced.includes(secret) && place.startsWith('/tmp/')) return false // a folder of the machine's own /tmp
+      return secret === place || secret.startsWith(place === '/' ? '/' : `${place}/`) || place.startsWith(`${secret}/`)
+    })
+  }
+
+  /**
+   * The rules for a command.
+   * @param cwd its absolute working directory, which it may read where it may read anything
+   * @param writable absolute paths that it may write to
+   */
+  rulesFor ({ directory, permissions: { read } }: SkillDefinition, cwd: string, writable: readonly string[]): Rules {
+    const readable = this.#whole()
+    const named = read?.flatMap(path => real(resolve(directory, fromHome(path))))
+    const key = JSON.stringify([directory, named, named === undefined ? cwd : '', writable])
+    const known = this.#rules.get(key)
+    if (known !== undefined) return known
+    const base = named === undefined ? readable.paths : readable.paths.filter(path => system.some(folder => path === folder || path.startsWith(`${folder}/`)))
+    const reading = [...base, ...real(directory), ...(named?.flatMap(path => readablePaths(path, this.#below(path)).paths) ?? this.#unlessSecret(cwd).flatMap(real))]
+    const rules: Rules = {
+      id: ++lastId,
+      paths: [...reading.map(path => ({ path, access: 'read' as const })), ...writable.flatMap(real).map(path => ({ path, access: 'write' as const }))]
+    }
+    if (this.#rules.size >= rulesMax) this.#rules.clear()
+    this.#rules.set(key, rules)
+    return rules
+  }
+
+  /** The secrets in a folder that a skill names, other than the folder itself. */
+  #below (path: string): string[] {
+    return this.#secrets.filter(secret => secret.startsWith(`${path}/`))
+  }
+
+  /** A working directory in a folder that commands have their own of is named; one that is secret is not. */
+  #unlessSecret (cwd: string): string[] {
+    return /^\/(tmp|run|dev\/shm)\/./.test(cwd) && !this.#secrets.some(secret => cwd.startsWith(`${secret}/`) && !/^\/(tmp|run|dev)$/.test(secret)) ? [cwd] : []
+  }
+
+  /** What is readable, and so all rules, is found anew when a folder that holds secrets has changed. */
+  #whole (): ReadablePaths {
+    const now = performance.now()
+    const found = this.#readable
+    if (found !== undefined && now - found.looked_ms < look_ms) return found.whole
+    if (found !== undefined && isCurrent(found.whole)) {
+      found.looked_ms = now
+      return found.whole
+    }
+    const whole = readablePaths('/', this.#secrets)
+    this.#readable = { whole, looked_ms: now }
+    this.#rules.clear()
+    return whole
+  }
+}
+
+/** The path without symbolic links; nothing where it does not exist. */
+function real (path: string): string[] {
+  try {
+    return [realpathSync(path)]
+  } catch {
+    return []
+  }
+}
