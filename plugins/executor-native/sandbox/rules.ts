@@ -60,7 +60,8 @@ export class RuleBook {
     const known = this.#rules.get(key)
     if (known !== undefined) return known
     const base = named === undefined ? readable.paths : readable.paths.filter(path => system.some(folder => path === folder || path.startsWith(`${folder}/`)))
-    const reading = [...base, ...real(directory), ...(named?.flatMap(path => readablePaths(path, this.#below(path)).paths) ?? this.#unlessSecret(cwd).flatMap(real))]
+    const own = [...real(directory), ...(named ?? this.#unlessSecret(cwd).flatMap(real))]
+    const reading = [...base, ...own.flatMap(path => readablePaths(path, this.#below(path)).paths)]
     const rules: Rules = {
       id: ++lastId,
       paths: [...reading.map(path => ({ path, access: 'read' as const })), ...writable.flatMap(real).map(path => ({ path, access: 'write' as const }))]
@@ -72,7 +73,7 @@ export class RuleBook {
 
   /** The secrets in a folder that a skill names, other than the folder itself. */
   #below (path: string): string[] {
-    return this.#secrets.filter(secret => secret.startsWith(`${path}/`))
+    return this.#secrets.filter(secret => secret.startsWith(path === '/' ? path : `${path}/`))
   }
 
   /** A working directory in a folder that commands have their own of is named; one that is secret is not. */
