@@ -1,6 +1,6 @@
-// Looks at the description that the built server gives of its API with Redocly and Spectral, and has clients that openapi-typescript
-// and openapi-python-client generate from it call all operations of that server. All of these programs are installed into a temporary folder; what
-// can't be reached is said to be skipped.
+// Looks at the description that the built server gives of its API with Redocly and Spectral, and has clients that
+// openapi-typescript and openapi-python-client generate from it call all operations of that server. All of these
+// programs are installed into a temporary folder; what can't be reached is said to be skipped.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,17 +8,23 @@ import { join, resolve } from 'node:path'
 import { transformSync } from 'esbuild'
 import { pythonWith } from './python.mjs'
 
-const packages = ['@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3', 'openapi-typescript@7.13.0', 'openapi-fetch@0.17.0']
+const packages = [
+  '@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3', 'openapi-typescript@7.13.0', 'openapi-fetch@0.17.0'
+]
 const requirements = ['openapi-python-client==0.29.1']
 const key = 'key-of-the-check'
 
 const folder = mkdtempSync(join(tmpdir(), 'skillet-openapi-'))
 const bin = join(folder, 'node_modules', '.bin')
-const env = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data'), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+const env = {
+  PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data'),
+  REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true'
+}
 let server
 try {
   const url = await serve()
-  const document = await (await fetch(`${url}/api/openapi.json`, { headers: { authorization: `Bearer ${key}` } })).json()
+  const document =
+    await (await fetch(`${url}/api/openapi.json`, { headers: { authorization: `Bearer ${key}` } })).json()
   writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document))
   const calls = callsOf(document)
   if (install()) {
@@ -36,34 +42,54 @@ try {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** A server with a home of its own, that asks for a key: clients have to send it as the description says. @returns its URL */
+/**
+ * A server with a home of its own, that asks for a key: clients have to send it as the description says.
+ * @returns its URL
+ */
 async function serve () {
-  server = spawn(process.execPath, [resolve('dist/program/main.js'), 'serve', '--port', '0', '--json', '--log-level', 'warn', '--auth-required'], { cwd: folder, env: { ...env, SERVICE_API_KEY: key }, stdio: ['ignore', 'pipe', 'inherit'] })
+  server = spawn(
+    process.execPath,
+    [resolve('dist/program/main.js'), 'serve', '--port', '0', '--json', '--log-level', 'warn', '--auth-required'],
+    { cwd: folder, env: { ...env, SERVICE_API_KEY: key }, stdio: ['ignore', 'pipe', 'inherit'] }
+  )
   for await (const line of server.stdout) return JSON.parse(String(line)).url
   throw new Error('the server did not start')
 }
 
-/** A call of each operation, by its examples, the one that makes an execution first. What an ended execution is asked answers with a conflict. */
+/**
+ * A call of each operation, by its examples, the one that makes an execution first. What an ended execution is asked
+ * answers with a conflict.
+ */
 function callsOf ({ paths }) {
-  const calls = Object.entries(paths).flatMap(([path, item]) => Object.entries(item).map(([method, { operationId, tags, parameters = [], requestBody }]) => ({
-    name: operationId,
-    tag: tags[0].toLowerCase(),
-    path,
-    method: method.toUpperCase(),
-    values: { path: valuesIn('path', parameters), query: valuesIn('query', parameters) },
-    ...(requestBody !== undefined && { body: requestBody.content['application/json'].example }),
-    status: operationId === 'cancel_execution' ? 409 : 200
-  })))
+  const calls = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId, tags, parameters = [], requestBody }]) => ({
+      name: operationId,
+      tag: tags[0].toLowerCase(),
+      path,
+      method: method.toUpperCase(),
+      values: { path: valuesIn('path', parameters), query: valuesIn('query', parameters) },
+      ...(requestBody !== undefined && { body: requestBody.content['application/json'].example }),
+      status: operationId === 'cancel_execution' ? 409 : 200
+    })))
   return calls.sort((a, b) => Number(b.name === 'execute') - Number(a.name === 'execute'))
 }
 
 function valuesIn (where, parameters) {
-  return Object.fromEntries(parameters.filter(one => one.in === where && 'example' in one).map(({ name, example }) => [name, example]))
+  return Object.fromEntries(
+    parameters.filter(one => one.in === where && 'example' in one).map(({ name, example }) => [name, example])
+  )
 }
 
 /** @returns whether the registry could be reached */
 function install () {
-  const { status, stderr } = spawnSync('npm', ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...packages], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(
+    'npm',
+    [
+      'install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error',
+      ...packages
+    ],
+    { encoding: 'utf8' }
+  )
   if (status === 0) return true
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/.test(stderr)) return false
   throw new Error(`npm could not install ${packages.join(' ')}: ${stderr}`)
@@ -101,7 +127,10 @@ console.log('${calls.length} operations called by a client of openapi-typescript
 `
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
   writeFileSync(join(folder, 'client.ts'), text)
-  run(resolve('node_modules/.bin/tsc'), ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2023', '--lib', 'es2023,dom', '--module', 'nodenext', '--types', '', '--allowImportingTsExtensions', 'client.ts'])
+  run(resolve('node_modules/.bin/tsc'), [
+    '--noEmit', '--strict', '--skipLibCheck', '--target', 'es2023', '--lib', 'es2023,dom', '--module', 'nodenext',
+    '--types', '', '--allowImportingTsExtensions', 'client.ts'
+  ])
   writeFileSync(join(folder, 'client.js'), transformSync(text, { loader: 'ts', format: 'esm' }).code)
   run(process.execPath, ['client.js'])
 }
@@ -109,14 +138,26 @@ console.log('${calls.length} operations called by a client of openapi-typescript
 function callFromPython (python, url, calls) {
   const path = `${python}:${env.PATH}` // its generator formats what it made with a program beside it
   mkdirSync(join(folder, 'python'))
-  run(join(python, 'openapi-python-client'), ['generate', '--path', 'openapi.json', '--output-path', 'python/skillet_client', '--meta', 'none', '--fail-on-warning'], { PATH: path })
+  run(
+    join(python, 'openapi-python-client'),
+    [
+      'generate', '--path', 'openapi.json', '--output-path', 'python/skillet_client', '--meta', 'none',
+      '--fail-on-warning'
+    ],
+    { PATH: path }
+  )
   writeFileSync(join(folder, 'calls.json'), JSON.stringify(calls))
-  run(join(python, 'python'), [resolve('scripts/openapi-clients.py'), url, key, 'calls.json'], { PYTHONPATH: join(folder, 'python') })
+  run(join(python, 'python'), [resolve('scripts/openapi-clients.py'), url, key, 'calls.json'], {
+    PYTHONPATH: join(folder, 'python')
+  })
 }
 
 function run (program, args, more = {}) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: folder, env: { ...env, ...more }, encoding: 'utf8' })
-  if (status !== 0) throw new Error(error?.message ?? `${[program, ...args].join(' ')} ended with ${status}:\n${stdout}${stderr}`)
+  const { status, stdout, stderr, error } =
+    spawnSync(program, args, { cwd: folder, env: { ...env, ...more }, encoding: 'utf8' })
+  if (status !== 0) {
+    throw new Error(error?.message ?? `${[program, ...args].join(' ')} ended with ${status}:\n${stdout}${stderr}`)
+  }
   const [said] = stdout.trim().split('\n').slice(-1)
   if (said) console.log(said)
 }

@@ -13,7 +13,8 @@ try {
   const url = await serve()
   run(program, [
     '--config-file', resolve('test/schemathesis.toml'), 'run', `${url}/api/openapi.json`,
-    '--checks', 'all', '--phases', 'examples,coverage,fuzzing,stateful', '--max-examples', '50', '--seed', '20260101', '--workers', '1', '--max-response-time', '40', '--no-color'
+    '--checks', 'all', '--phases', 'examples,coverage,fuzzing,stateful', '--max-examples', '50', '--seed', '20260101',
+    '--workers', '1', '--max-response-time', '40', '--no-color'
   ])
 } catch (error) {
   console.error(`schemathesis: ${error.message}`)
@@ -31,8 +32,17 @@ function install () {
 
 /** A server with a home of its own, in a folder of its own: its tools may write. @returns its URL */
 async function serve () {
-  const env = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data') }
-  server = spawn(process.execPath, [resolve('dist/program/main.js'), 'serve', '--port', '0', '--json', '--log-level', 'warn', '--server-rate-limit-per-minute', '0', '--server-rate-limit-per-hour', '0'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const env = {
+    PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data')
+  }
+  server = spawn(
+    process.execPath,
+    [
+      resolve('dist/program/main.js'), 'serve', '--port', '0', '--json', '--log-level', 'warn',
+      '--server-rate-limit-per-minute', '0', '--server-rate-limit-per-hour', '0'
+    ],
+    { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] }
+  )
   for await (const line of server.stdout) return JSON.parse(String(line)).url
   throw new Error('the server did not start')
 }

@@ -5,7 +5,8 @@ import { searchSkillsForAgents } from '../../../plugins/mcp/agent/search-skills.
 import { startKernel } from '../../support/kernel.ts'
 
 const never = new AbortController().signal
-const forAgents = callableFor(searchSkillsForAgents, { transport: 'mcp', signal: never, client: {}, spoken: () => false })
+const forAgents =
+  callableFor(searchSkillsForAgents, { transport: 'mcp', signal: never, client: {}, spoken: () => false })
 
 /** A search that records what it is asked. */
 function recordingSearch () {
@@ -39,7 +40,10 @@ t.test('an agent waits for the model and learns the method; a program is answere
   const { options, plugin } = recordingSearch()
   const { kernel, close } = await startKernel({ search: plugin })
   t.teardown(close)
-  t.match(await kernel.gateway.invoke(forAgents, { query: 'a' }, { transport: 'mcp', signal: never }), { mode: 'recorded', results: [] })
+  t.match(await kernel.gateway.invoke(forAgents, { query: 'a' }, { transport: 'mcp', signal: never }), {
+    mode: 'recorded',
+    results: []
+  })
   await kernel.gateway.invoke(searchSkills, { query: 'a' }, { transport: 'http', signal: never })
   await kernel.gateway.invoke(searchSkills, { query: 'a' }, { transport: 'cli', signal: never })
   t.same(options.map(({ patience_ms }) => patience_ms), [1_000, 0, 10_000])
