@@ -21,7 +21,9 @@ export type * from './contracts/skill-source.ts'
 export type * from './contracts/skill.ts'
 export type * from './contracts/storage.ts'
 export type * from './contracts/transport.ts'
-export type { CancelSignal, ErrorCode, ErrorDetails, ErrorEnvelope, ErrorKind, Logger, ProcessIdentity, Version } from './index.ts'
+export type {
+  CancelSignal, ErrorCode, ErrorDetails, ErrorEnvelope, ErrorKind, Logger, ProcessIdentity, Version
+} from './index.ts'
 
 // For every plugin. `Type` declares options.
 export { definePlugin, ERRORS, isObject, isoTime, messageOf, pluginApi, Scope, SkilletError, within } from './index.ts'
@@ -31,7 +33,9 @@ export { Type, type Static } from 'typebox'
 export { abortSignalOf, compileInputSchema, outputBytesStop, outputOf, SKILL_NAME, TOOL_NAME } from './index.ts'
 
 // For storages.
-export { cacheLimits, decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending } from './index.ts'
+export {
+  cacheLimits, decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending
+} from './index.ts'
 
 // For transports and endpoints.
 export { decodeJson } from './index.ts'

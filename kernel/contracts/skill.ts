@@ -13,9 +13,17 @@ export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 export type Permissions = Static<typeof Permissions>
 export const Permissions = Type.Object({
   network: Type.Boolean({ default: false, description: 'May reach the network' }),
-  write: Type.Array(Type.String(), { default: [], maxItems: 64, description: 'Paths it may write to: absolute, beginning with `~`, or a placeholder' }),
-  env: Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), { default: [], maxItems: 64, description: 'Environment variables it is given' }),
-  secrets: Type.Array(Type.String({ pattern: SECRET_NAME.source }), { default: [], maxItems: 64, uniqueItems: true, description: 'Secrets it is given, by name' })
+  write: Type.Array(
+    Type.String(),
+    { default: [], maxItems: 64, description: 'Paths it may write to: absolute, beginning with `~`, or a placeholder' }
+  ),
+  env: Type.Array(
+    Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }),
+    { default: [], maxItems: 64, description: 'Environment variables it is given' }
+  ),
+  secrets: Type.Array(Type.String({ pattern: SECRET_NAME.source }), {
+    default: [], maxItems: 64, uniqueItems: true, description: 'Secrets it is given, by name'
+  })
 }, { additionalProperties: false })
 
 /** A piece of an argument: a literal text, or the name of a parameter whose value is inserted. */
