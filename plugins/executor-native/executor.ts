@@ -1,14 +1,15 @@
 import { resolve as resolvePath } from 'node:path'
 import {
-  outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome,
-  type PluginContext, type Task, type TaskObserver, type ToolDefinition
+  outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger,
+  type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
 import { expandCommand, type Command } from '../toolkit/expand-command.ts'
-import { environmentOf, privatePathsOf } from './environment.ts'
+import { Environments, privatePathsOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
 import { LiveText } from './live-text.ts'
+import { programOf } from './locate.ts'
 import type { Environment } from './protocol.ts'
 import type { Run } from './run.ts'
 import { lost, noOutput, outcomeOf, refusalOf, textOf } from './outcome.ts'
@@ -44,7 +45,7 @@ export class NativeExecutor implements Executor {
   readonly #helpers: Helpers
   readonly #queue = new Set<Run>()
   readonly #active = new Set<Run>()
-  readonly #environments = new WeakMap<readonly string[], Environment>()
+  readonly #environments = new Environments()
   #closing = false
   #idle: (() => void) | undefined
 
@@ -63,14 +64,17 @@ export class NativeExecutor implements Executor {
     const command = expandCommand(templateOf(task.tool), task.parameters)
     const { directory, outputBytesMax } = this.#options
     const subject = {
-      name: `${task.skill.name}:${task.tool.name}`, program: programOf(command.program, task.skill.directory), cwd: command.cwd === undefined ? directory : resolvePath(directory, command.cwd), outputBytesMax,
+      name: `${task.skill.name}:${task.tool.name}`, program: programOf(command.program, task.skill.directory),
+      cwd: command.cwd === undefined ? directory : resolvePath(directory, command.cwd), outputBytesMax,
       ...(task.tool.script !== undefined && { script: task.tool.script })
     }
     let cancel: (() => void) | undefined
     try {
       return await new Promise<Outcome>((resolve, reject) => {
         const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
-        const run: Run = { task, command, subject, observer, live, resolve, reject, at: undefined, ending: undefined, timer: undefined }
+        const run: Run = {
+          task, command, subject, observer, live, resolve, reject, at: undefined, ending: undefined, timer: undefined
+        }
         cancel = () => { this.#cancel(run) }
         signal.addEventListener('abort', cancel, { once: true })
         this.#queue.add(run)
@@ -89,10 +93,17 @@ export class NativeExecutor implements Executor {
     try {
       await new Promise<void>((resolve, reject) => {
         // The error that the command does not exist would be a sufficient answer too.
-        helper.run({ program: 'true', args: [], cwd: '/', env: this.#environment(nothingDeclared), live: false, output_bytes_max: 0, output_bytes_stop: 0 }, undefined, answer => {
-          if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
-          else if (answer.type !== 'started') resolve()
-        })
+        helper.run(
+          {
+            program: 'true', args: [], cwd: '/', env: this.#environments.of(nothingDeclared), live: false,
+            output_bytes_max: 0, output_bytes_stop: 0
+          },
+          undefined,
+          answer => {
+            if (answer.type === 'lost') reject(new Error(`the helper process died (${answer.reason})`))
+            else if (answer.type !== 'started') resolve()
+          }
+        )
       })
     } finally {
       clearTimeout(timer)
@@ -143,18 +154,9 @@ export class NativeExecutor implements Executor {
 
   /** Returns the same object each time, unless the run has variables of its own. */
   #environmentFor ({ skill, secrets, config }: Task, command: Command): Environment {
-    const shared = this.#environment(skill.permissions.env)
+    const shared = this.#environments.of(skill.permissions.env)
     if (Object.keys(command.env).length === 0 && secrets === undefined && skill.reads_files !== true) return shared
     return { ...shared, ...command.env, ...(skill.reads_files === true && privatePathsOf(config)), ...secrets }
-  }
-
-  /** Computed once for each skill: the server's environment does not change. */
-  #environment (declared: readonly string[]): Environment {
-    const known = this.#environments.get(declared)
-    if (known !== undefined) return known
-    const environment = environmentOf(declared)
-    this.#environments.set(declared, environment)
-    return environment
   }
 
   #take (run: Run, answer: HelperAnswer, payload: Buffer): void {
@@ -175,15 +177,23 @@ export class NativeExecutor implements Executor {
       }
       case 'ended':
         this.#end(run, () => {
-          if (ending === undefined || (ending === 'timeout' && answer.flooded)) run.resolve(outcomeOf(subject, answer, payload))
-          else run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
+          if (ending === undefined || (ending === 'timeout' && answer.flooded)) {
+            run.resolve(outcomeOf(subject, answer, payload))
+          } else {
+            run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
+          }
         })
         return
       case 'refused':
-        this.#end(run, () => { run.resolve(ending === 'cancelled' ? { status: ending, ...noOutput } : refusalOf(subject, answer.why, answer.system_code)) })
+        this.#end(run, () => {
+          if (ending === 'cancelled') run.resolve({ status: ending, ...noOutput })
+          else run.resolve(refusalOf(subject, answer.why, answer.system_code))
+        })
         return
       case 'lost':
-        this.#end(run, () => { run.resolve(ending === undefined ? lost(subject, answer.reason) : { status: ending, ...noOutput }) })
+        this.#end(run, () => {
+          run.resolve(ending === undefined ? lost(subject, answer.reason) : { status: ending, ...noOutput })
+        })
         return
       default: answer satisfies never
     }
@@ -235,12 +245,4 @@ export class NativeExecutor implements Executor {
 function templateOf (tool: ToolDefinition): CommandTemplate {
   if (tool.command === undefined) throw new Error(`the tool ${tool.name} of a native skill has no command`)
   return tool.command
-}
-
-/**
- * Resolves a relative path against the skill's folder, wherever the server was started. A name without a slash is
- * looked up in PATH.
- */
-export function programOf (program: string, directory: string): string {
-  return program.includes('/') ? resolvePath(directory, program) : program
 }

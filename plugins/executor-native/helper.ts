@@ -1,7 +1,8 @@
 import { Socket } from 'node:net'
 import { Child } from './child.ts'
 import { closeInheritedFiles } from './inherited.ts'
-import { createDecoder, encode, readToHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+import { createDecoder } from './frames.ts'
+import { encode, readToHelper, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
 import { whyRefused } from './refusal.ts'
 
 /**
@@ -51,7 +52,9 @@ function run (message: RunMessage, input: Buffer): void {
 }
 
 async function refuse (error: NodeJS.ErrnoException, message: RunMessage): Promise<void> {
-  tell({ type: 'refused', id: message.id, why: await whyRefused(error, message), system_code: error.code ?? error.message })
+  tell(
+    { type: 'refused', id: message.id, why: await whyRefused(error, message), system_code: error.code ?? error.message }
+  )
 }
 
 function tell (message: FromHelper, payload?: Buffer): void {

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { frame, outOfStep } from './frames.ts'
 
 /**
  * What the server and its helper process say to each other, over one pipe. helper.c speaks it too, so a message is
@@ -7,12 +8,14 @@ import { constants } from 'node:os'
  *
  * | message | numbers | text |
  * |---|---|---|
- * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
+ * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables | the strings of a run |
  * | stop | 2, id | |
  * | started | 1, id, pid | |
  * | refused | 2, id, index in `refusals` | system_code |
  * | output | 4, id | |
  * | ended | 3, id, exit code or -1, signal's number or 0, flooded, stdout_bytes (low and high half) | stderr |
+ *
+ * The strings of a run are cwd, program, arguments and variables (`NAME=value`), each with a NUL at its end.
  */
 
 /** Variables by name. An environment must not be changed after it was sent, since its text is cached. */
@@ -84,14 +87,6 @@ export type FromHelper =
   | { type: 'refused', id: number, why: Refusal, system_code: string }
   | EndedMessage
 
-/** Two lengths, of the message and of the payload: 32 bits each, little endian. */
-const prefixBytes = 8
-/**
- * The limit of a message and of a payload. A greater length means that the reader has lost the beginning of the
- * messages.
- */
-const partBytesMax = 256 * 1_048_576
-
 /** The limit of the helper's messages: the longest one contains the end of standard error. */
 const fromBytesMax = 65_536
 /** The largest numbers that Linux gives processes and signals. */
@@ -100,7 +95,9 @@ const signalMax = 64
 
 const empty = Buffer.alloc(0)
 /** Where two names have the same number, the first name is the usual one. */
-const signalNames = new Map(Object.entries(constants.signals).toReversed().map(([name, number]) => [number, name as NodeJS.Signals]))
+const signalNames = new Map(
+  Object.entries(constants.signals).toReversed().map(([name, number]) => [number, name as NodeJS.Signals])
+)
 const halfway = 2 ** 32
 
 /** The bytes of a message and its payload. */
@@ -109,7 +106,11 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
     case 'run': {
       const { id, stdin, live, output_bytes_max, output_bytes_stop, cwd, program, args, env } = message
       const { count, text } = variablesOf(env)
-      return frame([1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, count], `${[cwd, program, ...args].join('\0')}\0${text}`, payload)
+      return frame(
+        [1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, count],
+        `${[cwd, program, ...args].join('\0')}\0${text}`,
+        payload
+      )
     }
     case 'stop': return frame([2, message.id], '', payload)
     case 'started': return frame([1, message.id, message.pid], '', payload)
@@ -117,7 +118,12 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
     case 'refused': return frame([2, message.id, refusals.indexOf(message.why)], message.system_code, payload)
     case 'ended': {
       const { id, exit_code, signal, flooded, stdout_bytes, stderr } = message
-      return frame([3, id, exit_code ?? -1, signal === null ? 0 : constants.signals[signal], flooded ? 1 : 0, stdout_bytes % halfway, Math.floor(stdout_bytes / halfway)], stderr, payload)
+      const number = signal === null ? 0 : constants.signals[signal]
+      return frame(
+        [3, id, exit_code ?? -1, number, flooded ? 1 : 0, stdout_bytes % halfway, Math.floor(stdout_bytes / halfway)],
+        stderr,
+        payload
+      )
     }
   }
 }
@@ -132,17 +138,6 @@ function variablesOf (env: Environment): { count: number, text: string } {
   const made = { count: variables.length, text: variables.map(([name, value]) => `${name}=${value}\0`).join('') }
   knownVariables.set(env, made)
   return made
-}
-
-function frame (numbers: readonly number[], text: string, payload: Uint8Array): Buffer {
-  const bytes = 4 * numbers.length + Buffer.byteLength(text)
-  const whole = Buffer.allocUnsafe(prefixBytes + bytes + payload.length)
-  let at = whole.writeUInt32LE(bytes, 0)
-  at = whole.writeUInt32LE(payload.length, at)
-  for (const number of numbers) at = whole.writeInt32LE(number | 0, at)
-  whole.write(text, at, 'utf8')
-  whole.set(payload, prefixBytes + bytes)
-  return whole
 }
 
 /**
@@ -161,7 +156,8 @@ export function readToHelper (bytes: Buffer): ToHelper {
     return [variable.slice(0, at), variable.slice(at + 1)]
   }))
   return {
-    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1, live: bytes.readUInt32LE(12) === 1,
+    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1,
+    live: bytes.readUInt32LE(12) === 1,
     output_bytes_max: bytes.readUInt32LE(16), output_bytes_stop: bytes.readUInt32LE(20)
   }
 }
@@ -193,7 +189,8 @@ export function readFromHelper (bytes: Buffer): FromHelper {
       return {
         // Real-time signals have no name.
         type: 'ended', id, signal, exit_code: signal !== null ? null : number > 0 ? 128 + number : code,
-        flooded: flooded === 1, stdout_bytes: bytes.readUInt32LE(20) + high * halfway, stderr: bytes.toString('utf8', 28)
+        flooded: flooded === 1, stdout_bytes: bytes.readUInt32LE(20) + high * halfway,
+        stderr: bytes.toString('utf8', 28)
       }
     }
     case 4: {
@@ -201,39 +198,5 @@ export function readFromHelper (bytes: Buffer): FromHelper {
       return { type: 'output', id }
     }
     default: throw outOfStep()
-  }
-}
-
-export function outOfStep (): Error {
-  return new Error('the pipe between server and helper is out of step')
-}
-
-/**
- * Joins messages from the chunks in which they arrive.
- * @returns a function that must be called with each chunk; it throws when the bytes can't be a message
- */
-export function createDecoder<M extends ToHelper | FromHelper> (read: (bytes: Buffer) => M, take: (message: M, payload: Buffer) => void): (chunk: Buffer) => void {
-  let pending: Buffer[] = []
-  let pendingBytes = 0
-  let wanted = prefixBytes
-  return chunk => {
-    pending.push(chunk)
-    pendingBytes += chunk.length
-    // A long frame comes in many chunks; they are joined once, when all have arrived.
-    if (pendingBytes < wanted) return
-    const bytes = pending.length === 1 ? chunk : Buffer.concat(pending, pendingBytes)
-    let at = 0
-    for (wanted = prefixBytes; bytes.length - at >= wanted; wanted = prefixBytes) {
-      const textBytes = bytes.readUInt32LE(at)
-      const payloadBytes = bytes.readUInt32LE(at + 4)
-      if (textBytes > partBytesMax || payloadBytes > partBytesMax) throw outOfStep()
-      wanted = prefixBytes + textBytes + payloadBytes
-      if (bytes.length - at < wanted) break
-      const payloadAt = at + prefixBytes + textBytes
-      take(read(bytes.subarray(at + prefixBytes, payloadAt)), bytes.subarray(payloadAt, payloadAt + payloadBytes))
-      at += wanted
-    }
-    pending = at < bytes.length ? [bytes.subarray(at)] : []
-    pendingBytes = bytes.length - at
   }
 }

@@ -4,8 +4,9 @@ import { Head, Tail } from '../../plugins/executor-native/capture.ts'
 import { HelperProcess, type HelperAnswer } from '../../plugins/executor-native/helper-process.ts'
 import { LiveText } from '../../plugins/executor-native/live-text.ts'
 import { outcomeOf, refusalOf, textOf } from '../../plugins/executor-native/outcome.ts'
+import { createDecoder } from '../../plugins/executor-native/frames.ts'
 import {
-  createDecoder, encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper
+  encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper
 } from '../../plugins/executor-native/protocol.ts'
 import { whyRefused } from '../../plugins/executor-native/refusal.ts'
 
