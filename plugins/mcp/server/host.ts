@@ -1,4 +1,6 @@
-import { SkilletError, type Access, type Config, type Events, type Gateway, type Logger } from '../../../kernel/index.ts'
+import {
+  SkilletError, type Access, type Config, type Events, type Gateway, type Logger
+} from '../../../kernel/index.ts'
 import type { AgentTool } from '../agent/agent-tool.ts'
 import { executeForAgents } from '../agent/execute.ts'
 import { listSkillsForAgents } from '../agent/list-skills.ts'
