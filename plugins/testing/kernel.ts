@@ -25,7 +25,8 @@ const call = { transport: 'test', signal: never }
 /** Opens one. */
 export async function openKernel (sections: JsonObject = {}): Promise<TestKernel> {
   // Loaded here, so that what tests no transport loads neither.
-  const [{ inlineExecutor }, { default: memory }] = await Promise.all([import('../executor-inline/index.ts'), import('../storage-memory/index.ts')])
+  const [{ inlineExecutor }, { default: memory }] =
+    await Promise.all([import('../executor-inline/index.ts'), import('../storage-memory/index.ts')])
   const hanging = new Set<() => void>()
   const executor = inlineExecutor({
     tools: {
@@ -45,7 +46,8 @@ export async function openKernel (sections: JsonObject = {}): Promise<TestKernel
   const remove = (): Promise<void> => rm(data_dir, { recursive: true, force: true })
   try {
     const kernel = await createKernel({
-      config: completeConfig(sections), plugins: [memory, exactSearch, executor, subject], log: silentLogger, version: { version: '0.0.0', commit: 'test', build_date: '2000-01-01' }, data_dir
+      config: completeConfig(sections), plugins: [memory, exactSearch, executor, subject], log: silentLogger,
+      version: { version: '0.0.0', commit: 'test', build_date: '2000-01-01' }, data_dir
     }, never)
     const { gateway } = kernel
     const executions = async (): Promise<Execution[]> => {
@@ -69,7 +71,9 @@ export async function openKernel (sections: JsonObject = {}): Promise<TestKernel
 }
 
 function tool (name: string, description: string, parameter?: string): ToolDefinition {
-  const parameters = parameter === undefined ? [] : [{ name: parameter, type: 'string' as const, description: parameter, required: true }]
+  const parameters = parameter === undefined
+    ? []
+    : [{ name: parameter, type: 'string' as const, description: parameter, required: true }]
   return { name, description, parameters, input_schema: compileInputSchema(parameters), secrets: [] }
 }
 
@@ -79,9 +83,11 @@ const subject = definePlugin({
   setup: () => ({
     load: async () => ({
       skills: [{
-        name: 'subject', description: 'Tools for tests', runtime: 'inline', directory: '/', revision: '1', trusted: true,
+        name: 'subject', description: 'Tools for tests', runtime: 'inline', directory: '/', revision: '1',
+        trusted: true,
         permissions: { network: false, write: [], env: [], secrets: [] },
-        tools: [tool('echo', 'Say the text', 'text'), tool('fail', 'Fail with the message', 'message'), tool('hang', 'Wait')]
+        tools:
+          [tool('echo', 'Say the text', 'text'), tool('fail', 'Fail with the message', 'message'), tool('hang', 'Wait')]
       }],
       quarantined: []
     })
