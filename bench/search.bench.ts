@@ -63,9 +63,9 @@ async function quality (model: Model, { quick }: Options): Promise<{ rows: Row[]
     const all = await lines<Query>(join(folder, 'queries.jsonl'))
     const step = quick ? Math.max(1, Math.floor(all.length / 50)) : 1
     const queries = all.filter((_, i) => i % step === 0)
-    sets.push(
-      { name: basename(folder), tools: tools.length, queries: queries.length, of: await judge(model, tools, queries) }
-    )
+    sets.push({
+      name: basename(folder), tools: tools.length, queries: queries.length, of: await judge(model, tools, queries)
+    })
   }
   const rows: Row[] = []
   const bars: (Plot & { kind: 'bars' })['bars'] = []

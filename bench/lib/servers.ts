@@ -83,9 +83,9 @@ export class Servers {
 
   /** Raw uWebSockets.js; a GET is answered with the file's bytes, where one is given. */
   raw (file?: string): Promise<Server> {
-    return this.#start(
-      [fileURLToPath(new URL('../peers/raw-uws.js', import.meta.url)), ...(file === undefined ? [] : [file])]
-    )
+    return this.#start([
+      fileURLToPath(new URL('../peers/raw-uws.js', import.meta.url)), ...(file === undefined ? [] : [file])
+    ])
   }
 
   /** Fastify + Piscina + better-sqlite3. Undefined where its libraries are not installed. */

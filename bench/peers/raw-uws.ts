@@ -17,9 +17,9 @@ const validate = new Ajv().compile({
   required: ['skill_name', 'tool_name', 'parameters'],
   additionalProperties: false
 })
-const reply = JSON.stringify(
-  { execution_id: '01980a2b-3c4d-7e5f-8a6b-7c8d9e0f1a2b', status: 'success', output: 'hello', duration_ms: 0 }
-)
+const reply = JSON.stringify({
+  execution_id: '01980a2b-3c4d-7e5f-8a6b-7c8d9e0f1a2b', status: 'success', output: 'hello', duration_ms: 0
+})
 const [file] = process.argv.slice(2)
 const page = file === undefined ? reply : readFileSync(file)
 

@@ -22,12 +22,12 @@ export const listExecutions = operation({
     skill_name: Type.Optional(SkillNameAsked),
     tool_name: Type.Optional(ToolNameAsked),
     status: Type.Optional(ExecutionStatus),
-    created_from: Type.Optional(Type.String(
-      { format: 'date-time', maxLength: 64, description: 'Only executions created at or after this time (ISO 8601)' }
-    )),
-    created_before: Type.Optional(Type.String(
-      { format: 'date-time', maxLength: 64, description: 'Only executions created before this time (ISO 8601)' }
-    ))
+    created_from: Type.Optional(Type.String({
+      format: 'date-time', maxLength: 64, description: 'Only executions created at or after this time (ISO 8601)'
+    })),
+    created_before: Type.Optional(Type.String({
+      format: 'date-time', maxLength: 64, description: 'Only executions created before this time (ISO 8601)'
+    }))
   }, { additionalProperties: false }),
   output: Type.Object({
     executions: Type.Array(ExecutionSummary),

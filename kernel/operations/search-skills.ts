@@ -35,9 +35,9 @@ export const searchSkills = operation({
     skills: Type.Optional(
       Type.Array(SkillNameAsked, { minItems: 1, maxItems: 500, description: 'Only tools of these skills' })
     ),
-    runtime: Type.Optional(Type.String(
-      { minLength: 1, maxLength: 64, description: 'Only tools of skills with this runtime, such as native or script' }
-    ))
+    runtime: Type.Optional(Type.String({
+      minLength: 1, maxLength: 64, description: 'Only tools of skills with this runtime, such as native or script'
+    }))
   }, { additionalProperties: false }),
   output: Type.Object({
     results: Type.Array(SearchResult),

@@ -32,9 +32,9 @@ export const readSkillFile = operation({
   input: Type.Object(
     {
       name: SkillNameAsked,
-      path: Type.String(
-        { minLength: 1, maxLength: 1024, default: instructionsFile, description: 'Path within the folder of the skill' }
-      )
+      path: Type.String({
+        minLength: 1, maxLength: 1024, default: instructionsFile, description: 'Path within the folder of the skill'
+      })
     },
     { additionalProperties: false }
   ),

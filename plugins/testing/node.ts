@@ -33,7 +33,7 @@ function fitting (pattern?: ErrorPattern): (error: unknown) => boolean {
 
 function assertFits (actual: unknown, pattern: unknown, message?: string): void {
   if (fits(actual, pattern)) return
-  throw new assert.AssertionError(
-    { message: message ?? 'it does not fit what is wanted', actual, expected: pattern, operator: 'fits' }
-  )
+  throw new assert.AssertionError({
+    message: message ?? 'it does not fit what is wanted', actual, expected: pattern, operator: 'fits'
+  })
 }

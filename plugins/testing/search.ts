@@ -146,9 +146,9 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
 
   await t.test('it finds only what it is asked to look among, with the same scores, and nothing below the least score', async t => {
     const search = await open(t)
-    await search.index(
-      [...shelf, { ...searchable('paint', 'Pictures', { text_on: 'Write a text on a picture' }), runtime: 'script' }]
-    )
+    await search.index([
+      ...shelf, { ...searchable('paint', 'Pictures', { text_on: 'Write a text on a picture' }), runtime: 'script' }
+    ])
     const find = async (options: Partial<SearchOptions>): Promise<Map<string, number>> => {
       const { results } = await search.search('list the lines of a text', { top_k: 100, ...more, ...options }, never)
       return new Map(results.map(({ skill_name, tool_name, score }) => [`${skill_name}:${tool_name}`, score]))

@@ -66,8 +66,8 @@ function query (draw: Draw): ExecutionQuery {
     ...maybe({ status: draw.one(EXECUTION_STATUSES) }),
     ...maybe({ created_from_ms: base_ms + draw.integer(0, 20) * 1000 }),
     ...maybe({ created_before_ms: base_ms + draw.integer(0, 20) * 1000 }),
-    ...maybe({ allows: draw.one(
-      [(skill: string) => skill === 'git', (skill: string, tool: string) => skill === 'a' || tool === 'ab']
-    ) })
+    ...maybe({ allows: draw.one([
+      (skill: string) => skill === 'git', (skill: string, tool: string) => skill === 'a' || tool === 'ab'
+    ]) })
   }
 }

@@ -96,9 +96,9 @@ export default defineSkill({
       async run ({ path }, context) {
         return await opened(path, context, async ({ stats, path: real }) => ({
           path: real,
-          kind: kindOf(
-            { isFile: () => stats.isFile(), isDirectory: () => stats.isDirectory(), isSymbolicLink: () => false }
-          ),
+          kind: kindOf({
+            isFile: () => stats.isFile(), isDirectory: () => stats.isDirectory(), isSymbolicLink: () => false
+          }),
           size: stats.size,
           mode: (stats.mode & 0o7777).toString(8).padStart(4, '0'),
           modified: stats.mtime.toISOString(),

@@ -16,9 +16,9 @@ export async function toMarkdown (page: Page, options: MarkdownOptions): Promise
   clean(page, options)
   const { $ } = page
   const { default: TurndownService } = await import('turndown')
-  const service = new TurndownService(
-    { headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-', emDelimiter: '_', hr: '---' }
-  )
+  const service = new TurndownService({
+    headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-', emDelimiter: '_', hr: '---'
+  })
   addRules(service)
   return service.turndown($.html(options.main ? mainPart($) : $.root())).trim()
 }

@@ -63,9 +63,9 @@ async function fetchPage (
   timeout_ms: number,
   { config, signal }: ToolContext
 ): Promise<{ html: string, url: string, truncated: boolean }> {
-  const [{ fetchUrl }, { Allowed }, { decodeText, typeOf }] = await Promise.all(
-    [import('../shared/fetch.ts'), import('../shared/addresses.ts'), import('../shared/text.ts')]
-  )
+  const [{ fetchUrl }, { Allowed }, { decodeText, typeOf }] = await Promise.all([
+    import('../shared/fetch.ts'), import('../shared/addresses.ts'), import('../shared/text.ts')
+  ])
   const reply = await fetchUrl(url, {
     method: 'GET', headers: { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.1' },
     allowed: new Allowed('web', config), redirects_max: 5, bytes_max: pageBytesMax, timeout_ms, signal

@@ -137,9 +137,9 @@ for (const [door, open] of Object.entries(doors)) {
         message: /did you mean "asking_story"/
       })
       t.same(
-        (await client.complete(
-          { ref: { type: 'ref/prompt', name: 'asking_story' }, argument: { name: 'mood', value: 'gr' } }
-        )).completion.values,
+        (await client.complete({
+          ref: { type: 'ref/prompt', name: 'asking_story' }, argument: { name: 'mood', value: 'gr' }
+        })).completion.values,
         ['grim']
       )
 
@@ -192,9 +192,9 @@ t.test('what a tool keeps is sealed, and of one call', async t => {
       'content-type': 'application/json', accept: 'application/json, text/event-stream',
       'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'asking_remove'
     }
-    const body = JSON.stringify(
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'asking_remove', ...params, _meta } }
-    )
+    const body = JSON.stringify({
+      jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'asking_remove', ...params, _meta }
+    })
     return (await request(server.url, '/mcp', undefined, { method: 'POST', headers, body })).body
   }
   const { result } = await post({ arguments: { thing: 'a' } }) as { result: { requestState: string } }

@@ -117,9 +117,9 @@ t.test('over HTTP', async t => {
 })
 
 t.test('over MCP', async t => {
-  const { client } = await connect(new StdioClientTransport(
-    { command: launcher, args: [...launch, 'mcp'], env: home.env as Record<string, string>, cwd: home.folder }
-  ))
+  const { client } = await connect(new StdioClientTransport({
+    command: launcher, args: [...launch, 'mcp'], env: home.env as Record<string, string>, cwd: home.folder
+  }))
   t.teardown(() => client.close())
   t.match(textOf(await callAgent(client, 'odd', 'own', given)), JSON.stringify(entries).slice(1, -1))
   t.match(

@@ -56,9 +56,9 @@ const limit_ms = 1_500
 t.test('whatever a tool does: its run ends, those beside it are unharmed, and others serve', async t => {
   const { executor, lines } = await open(t)
   for (const kind of (await kindsOf(executor)).filter(kind => !isPatch(kind))) {
-    const [outcome, ...beside] = await Promise.all(
-      [run(executor, act(kind), limit_ms), run(executor, echo('a')), run(executor, echo('b'))]
-    )
+    const [outcome, ...beside] = await Promise.all([
+      run(executor, act(kind), limit_ms), run(executor, echo('a')), run(executor, echo('b'))
+    ])
     t.match(outcome.status, /^(success|failed|timeout)$/, kind)
     t.same(beside.map(({ output }) => output), ['a', 'b'], `beside ${kind}`)
     t.match(await run(executor, echo('after')), { status: 'success', output: 'after' }, `after ${kind}`)

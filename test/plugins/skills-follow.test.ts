@@ -29,14 +29,14 @@ async function follow (t: Test, options: Partial<FollowOptions> = {}, patience_m
   scope.defer(() => rm(root, { recursive: true, force: true }))
   await mkdir(join(root, 'one'))
   const library = (data: string): Library => {
-    const describing = new Describing(
-      { config: completeConfig({}), data_dir: join(root, data), describe_ms: 60_000, log: silentLogger }
-    )
+    const describing = new Describing({
+      config: completeConfig({}), data_dir: join(root, data), describe_ms: 60_000, log: silentLogger
+    })
     scope.defer(() => describing.close())
     const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
-    return new Library(
-      { places, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000 }
-    )
+    return new Library({
+      places, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000
+    })
   }
   const followed = library('data')
   const anew = library('anew')
@@ -44,9 +44,9 @@ async function follow (t: Test, options: Partial<FollowOptions> = {}, patience_m
   let degraded: string | undefined
   let changes = 0
   const health = { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined } }
-  const following = new Follow(
-    { library: followed, changed: () => { changes++ }, mode: 'events', log: silentLogger, health, ...options }
-  )
+  const following = new Follow({
+    library: followed, changed: () => { changes++ }, mode: 'events', log: silentLogger, health, ...options
+  })
   scope.defer(() => following.close())
   return { root, library: followed, degraded: () => degraded, fresh: () => anew.load(never), changes: () => changes }
 }

@@ -133,9 +133,9 @@ function responseSchema ({ output }: Operation, version: Version, components: Co
 
 /** The error responses by status: error codes with the same status share a response, which has an example of each. */
 function errorResponses ({ errors }: Operation, { method }: Placement, version: Version): JsonObject {
-  const codes = new Set<ErrorCode>(
-    [...anyRequest, ...(method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] as const : []), ...errors]
-  )
+  const codes = new Set<ErrorCode>([
+    ...anyRequest, ...(method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] as const : []), ...errors
+  ])
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of codes) {
     const status = STATUS[ERRORS[code].kind]

@@ -5,9 +5,9 @@ import type { Selections } from './select.ts'
 /** The part of an output that the agent wants. */
 export type ExcerptWanted = Static<typeof ExcerptWanted>
 export const ExcerptWanted = Type.Object({
-  max_output: Type.Integer(
-    { minimum: 200, maximum: 1_000_000, default: 20_000, description: 'Most characters of output' }
-  ),
+  max_output: Type.Integer({
+    minimum: 200, maximum: 1_000_000, default: 20_000, description: 'Most characters of output'
+  }),
   truncate: schemas.Choice(['head', 'tail', 'middle'], {
     default: 'head',
     description: 'Part to keep when longer; middle: both ends'
@@ -31,9 +31,9 @@ export async function checkExcerpt (
   selections: Pick<Selections, 'select'>
 ): Promise<void> {
   if (grep === undefined && jmespath === undefined) return
-  const checked = await selections.select(
-    { ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) }
-  )
+  const checked = await selections.select({
+    ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath })
+  })
   if ('invalid' in checked) throw new SkilletError('INVALID_PARAMETERS', checked.invalid)
 }
 
@@ -49,9 +49,9 @@ export async function excerpt (
   const notes: string[] = []
   let chosen = text
   if (grep !== undefined || jmespath !== undefined) {
-    const selection = await selections.select(
-      { text, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) }
-    )
+    const selection = await selections.select({
+      text, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath })
+    })
     if (!('text' in selection)) notes.push('failure' in selection ? selection.failure : selection.invalid)
     else {
       chosen = selection.text

@@ -38,9 +38,9 @@ export const listSkillsForAgents = agentTool({
     skills: Type.Array(Type.Object({
       name: Type.String(),
       description: Type.String(),
-      tools: Type.Optional(Type.Array(Type.Object(
-        { name: Type.String(), description: Type.String(), parameters: Type.Optional(Type.Array(Type.String())) }
-      ))),
+      tools: Type.Optional(Type.Array(Type.Object({
+        name: Type.String(), description: Type.String(), parameters: Type.Optional(Type.Array(Type.String()))
+      }))),
       more_tools: Type.Optional(Type.Integer())
     })),
     total: Type.Integer(),

@@ -18,9 +18,9 @@ export const searchSkillsForAgents = agentTool({
   title: 'Search tools of skills',
   description: 'Find tools for a task, described in words. Begin here. Answers with the best tools first, each with the skill_name, tool_name and parameters that execute needs.',
   input: Type.Object({
-    query: Type.String(
-      { minLength: 1, maxLength: queryMax, description: 'The task in words, such as "commits of a git repository"' }
-    ),
+    query: Type.String({
+      minLength: 1, maxLength: queryMax, description: 'The task in words, such as "commits of a git repository"'
+    }),
     top_k: Type.Integer({ minimum: 1, maximum: 100, default: 5 })
   }, { additionalProperties: false }),
   example: { query: 'commits of a git repository' },

@@ -55,9 +55,9 @@ t.test('a required plugin that can not start stops the kernel, with its name and
 })
 
 t.test('an optional plugin that can not start is reported, and all others serve', async t => {
-  const broken = definePlugin(
-    { name: 'broken', slot: 'transport', required: false, setup () { throw new Error('no such port') } }
-  )
+  const broken = definePlugin({
+    name: 'broken', slot: 'transport', required: false, setup () { throw new Error('no such port') }
+  })
   const { kernel, close } = await startKernel({ plugins: [broken], tools: { hi: { run: () => 'hi' } } })
   t.teardown(close)
   const { status, plugins } = await kernel.gateway.invoke(health, {}, call)
@@ -156,9 +156,9 @@ t.test('running executions finish during the drain, and those that can not are i
   t.match(await running, { status: 'success', output: 'done' })
   await closing
 
-  const hasty = await startKernel(
-    { config: { execution: { drain_ms: 0 } }, tools: { hang: { run: () => new Promise(() => {}) } } }
-  )
+  const hasty = await startKernel({
+    config: { execution: { drain_ms: 0 } }, tools: { hang: { run: () => new Promise(() => {}) } }
+  })
   const hung = hasty.kernel.gateway.invoke(execute, { skill_name: 'subject', tool_name: 'hang', parameters: {} }, call)
   const refused =
     t.rejects(hung, { code: 'INTERRUPTED', details: { skill: 'subject', tool: 'hang', execution_id: String } })

@@ -42,9 +42,9 @@ t.test('a new execution is queued, and any sequence of events ends in one final 
 })
 
 t.test('the compiler refuses what a table can not hold', async t => {
-  const { createMachine } = setup(
-    { guards: { never: () => false }, actions: { act () {} }, actors: { some: fromPromise(async () => {}) } }
-  )
+  const { createMachine } = setup({
+    guards: { never: () => false }, actions: { act () {} }, actors: { some: fromPromise(async () => {}) }
+  })
   const refused = (states: Parameters<typeof createMachine>[0]['states'], why: RegExp): void => {
     t.throws(() => compileTransitions(createMachine({ id: 'm', initial: 'a', states: { ...states } })), why)
   }

@@ -56,9 +56,9 @@ t.test('a port in use is named', async t => {
 for (const engine of engines) {
   void t.test(`stopping answers what was accepted (${engine})`, async t => {
     let finish: () => void = () => {}
-    const server = await openServer(
-      { engine, tools: { slow: () => new Promise(resolve => { finish = () => { resolve('done') } }) } }
-    )
+    const server = await openServer({
+      engine, tools: { slow: () => new Promise(resolve => { finish = () => { resolve('done') } }) }
+    })
     const { port } = server
     const host = { Host: `127.0.0.1:${port}` }
     const [running, idle, probing, posting] =
