@@ -19,14 +19,17 @@ export default benchmark({
     const samples = await interleaved({
       well: next,
       async hung () {
-        const { status } = await execute(url, '/api/execute', { skill_name: 'trivial', tool_name: 'hang', parameters: {}, timeout_ms: 200 })
+        const { status } = await execute(url, '/api/execute', {
+          skill_name: 'trivial', tool_name: 'hang', parameters: {}, timeout_ms: 200
+        })
         if (status !== 504) throw new Error(`the hanging tool answered ${status}`)
         return await next()
       }
     }, options.quick ? 3 : 15)
     return {
       rows: [{
-        what: 'next execution after a tool hung and was killed', unit: 'ms', values: samples.hung, goal: { at_most: 100 },
+        what: 'next execution after a tool hung and was killed', unit: 'ms', values: samples.hung,
+        goal: { at_most: 100 },
         details: { longest_ms: Math.max(...samples.hung), without_hang_ms: median(samples.well) }
       }]
     }

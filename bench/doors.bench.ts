@@ -1,5 +1,6 @@
 // What do authentication and rate limits cost of running a tool over HTTP?
-// Two servers: one open and without limits; one that requires a key, among a hundred, and counts each request in two windows.
+// Two servers: one open and without limits; one that requires a key, among a hundred, and counts each request in two
+// windows.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hashKey, newKey } from '../kernel/index.ts'
@@ -31,9 +32,13 @@ export default benchmark({
     const rates = (loads: Load[]): number[] => loads.map(one => one.requests_per_second)
     return {
       rows: [{
-        what: 'POST /api/execute with a key and rate limits', against: 'without them', unit: '×', goal: { at_least: 0.9 },
+        what: 'POST /api/execute with a key and rate limits', against: 'without them', unit: '×',
+        goal: { at_least: 0.9 },
         values: ratios(rates(samples.checked), rates(samples.open)),
-        details: { requests_per_second: median(rates(samples.checked)), peer_requests_per_second: median(rates(samples.open)) }
+        details: {
+          requests_per_second: median(rates(samples.checked)),
+          peer_requests_per_second: median(rates(samples.open))
+        }
       }]
     }
   })

@@ -1,4 +1,5 @@
-// What does the main thread do for an execution? A profile, by part of the program: where the ratios of `execute` come from.
+// What does the main thread do for an execution? A profile, by part of the program: where the ratios of `execute` come
+// from.
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,8 +19,14 @@ const unbundled = fileURLToPath(new URL('../plugins/main.js', import.meta.url))
 
 /** Whose a function is. The innermost that has a file decides: what the engine does for it is its own. */
 const parts: readonly (readonly [part: string, file: RegExp])[] = [
-  ['HTTP: checks, JSON of the request, the reply with its system call', /\/plugins\/http\/|\/node_modules\/(fast-json-stringify|ajv)\/|\/kernel\/lib\/json\./],
-  ['storage: the row, its two entries, the transaction', /\/plugins\/storage-lmdb\/|\/node_modules\/(lmdb|ordered-binary)\//],
+  [
+    'HTTP: checks, JSON of the request, the reply with its system call',
+    /\/plugins\/http\/|\/node_modules\/(fast-json-stringify|ajv)\/|\/kernel\/lib\/json\./
+  ],
+  [
+    'storage: the row, its two entries, the transaction',
+    /\/plugins\/storage-lmdb\/|\/node_modules\/(lmdb|ordered-binary)\//
+  ],
   ['executor: queue, batches, messages', /\/plugins\/executor-worker\/|\/node_modules\/piscina\//],
   ['kernel: validation, record, states', /\/kernel\//],
   ['messages between threads, timers and queues of Node', /^node:/]
@@ -43,7 +50,9 @@ export default benchmark({
     const raw: number[] = []
     for (let round = 0; round < Math.min(rounds, 3); round++) {
       const folder = await mkdtemp(join(tmpdir(), 'profile-'))
-      const profiled = ['-u', 'NODE_OPTIONS', node, '--cpu-prof', '--cpu-prof-interval', '500', '--cpu-prof-dir', folder, unbundled]
+      const profiled = [
+        '-u', 'NODE_OPTIONS', node, '--cpu-prof', '--cpu-prof-interval', '500', '--cpu-prof-dir', folder, unbundled
+      ]
       const execution_us = await withServers(async servers => {
         const server = await servers.skillet(['--storage-durability', 'deferred'], { launch: profiled })
         const peer = await servers.raw()
@@ -60,13 +69,26 @@ export default benchmark({
       whole.push(execution_us)
       for (const [part, share] of sharesOf(folder, partOf)) spent.get(part)?.push(share * execution_us)
     }
-    const rows = [...spent].map(([what, values]): Row => ({ what, unit: 'µs', values })).toSorted((a, b) => median(b.values) - median(a.values))
-    const bars = rows.map(({ what, values }) => ({ label: what, value: median(values), low: Math.min(...values), high: Math.max(...values) }))
+    const rows = [...spent].map(([what, values]): Row => ({ what, unit: 'µs', values }))
+      .toSorted((a, b) => median(b.values) - median(a.values))
+    const bars = rows.map(({ what, values }) =>
+      ({ label: what, value: median(values), low: Math.min(...values), high: Math.max(...values) }))
     return {
-      rows: [...rows, { what: 'all of it, while it is profiled', unit: 'µs', values: whole }, { what: 'a raw uWebSockets.js POST, all of it', unit: 'µs', values: raw }],
+      rows: [
+        ...rows,
+        { what: 'all of it, while it is profiled', unit: 'µs', values: whole },
+        { what: 'a raw uWebSockets.js POST, all of it', unit: 'µs', values: raw }
+      ],
       plots: [{
-        kind: 'bars', name: 'execute-profile', title: 'CPU of the main thread per POST /api/execute, while it is profiled', unit: 'µs',
-        bars: [...bars, { label: 'a raw uWebSockets.js POST, all of it', value: median(raw), low: Math.min(...raw), high: Math.max(...raw), apart: true }]
+        kind: 'bars', name: 'execute-profile',
+        title: 'CPU of the main thread per POST /api/execute, while it is profiled', unit: 'µs',
+        bars: [
+          ...bars,
+          {
+            label: 'a raw uWebSockets.js POST, all of it', value: median(raw), low: Math.min(...raw),
+            high: Math.max(...raw), apart: true
+          }
+        ]
       }]
     }
   }

@@ -1,5 +1,5 @@
-// How near does running a tool over HTTP come to a server that only reads and validates the request, and how far beyond one
-// that is written with the libraries at hand?
+// How near does running a tool over HTTP come to a server that only reads and validates the request, and how far beyond
+// one that is written with the libraries at hand?
 import { benchmark, roundsOf, type Goal, type Row } from './lib/benchmark.ts'
 import { load, requestOf, type Load } from './lib/load.ts'
 import { trivial, withServers, type Server } from './lib/servers.ts'
@@ -23,24 +23,33 @@ export default benchmark({
       raw: at(bare, 64), deferred: at(deferred, 64), committed: at(committed, 64),
       ...(normal !== undefined && { normal: at(normal, 64) }), ...(full !== undefined && { full: at(full, 64) })
     }, rounds)
-    const many = await interleaved<string, Load>({ raw: at(bare, 256), deferred: at(deferred, 256), committed: at(committed, 256) }, rounds)
+    const many = await interleaved<string, Load>(
+      { raw: at(bare, 256), deferred: at(deferred, 256), committed: at(committed, 256) },
+      rounds
+    )
 
-    const row = (samples: Record<string, Load[]>, connections: number, subject: string, peer: string, against: string, goal: Goal): Row[] => {
+    const row = (
+      samples: Record<string, Load[]>, connections: number, subject: string, peer: string, against: string, goal: Goal
+    ): Row[] => {
       const [own, others] = [samples[subject], samples[peer]]
       if (own === undefined || others === undefined) return []
       return [{
         what: `POST /api/execute, ${subject}, ${connections} connections`, against, unit: '×', goal,
         values: ratios(own.map(rate), others.map(rate)),
         details: {
-          requests_per_second: median(own.map(rate)), median_ms: median(own.map(one => one.median_ms)), p99_ms: median(own.map(one => one.p99_ms)),
+          requests_per_second: median(own.map(rate)), median_ms: median(own.map(one => one.median_ms)),
+          p99_ms: median(own.map(one => one.p99_ms)),
           peer_requests_per_second: median(others.map(rate)), peer_p99_ms: median(others.map(one => one.p99_ms))
         }
       }]
     }
     const bars = [
-      { label: `${raw}, 64`, loads: few['raw'] }, { label: 'execute, deferred, 64', loads: few['deferred'] }, { label: 'execute, committed, 64', loads: few['committed'] },
-      { label: 'Fastify + Piscina + SQLite NORMAL, 64', loads: few['normal'] }, { label: 'Fastify + Piscina + SQLite FULL, 64', loads: few['full'] },
-      { label: `${raw}, 256`, loads: many['raw'] }, { label: 'execute, deferred, 256', loads: many['deferred'] }, { label: 'execute, committed, 256', loads: many['committed'] }
+      { label: `${raw}, 64`, loads: few['raw'] }, { label: 'execute, deferred, 64', loads: few['deferred'] },
+      { label: 'execute, committed, 64', loads: few['committed'] },
+      { label: 'Fastify + Piscina + SQLite NORMAL, 64', loads: few['normal'] },
+      { label: 'Fastify + Piscina + SQLite FULL, 64', loads: few['full'] },
+      { label: `${raw}, 256`, loads: many['raw'] }, { label: 'execute, deferred, 256', loads: many['deferred'] },
+      { label: 'execute, committed, 256', loads: many['committed'] }
     ]
     return {
       rows: [
@@ -52,8 +61,11 @@ export default benchmark({
         ...row(few, 64, 'committed', 'full', 'Fastify + Piscina + SQLite FULL', { at_least: 25 })
       ],
       plots: [{
-        kind: 'bars', name: 'execute', title: 'POST /api/execute of a trivial script tool, by connections', unit: 'requests/s',
-        bars: bars.flatMap(({ label, loads }) => loads === undefined ? [] : [{ label, value: median(loads.map(rate)), low: Math.min(...loads.map(rate)), high: Math.max(...loads.map(rate)) }])
+        kind: 'bars', name: 'execute', title: 'POST /api/execute of a trivial script tool, by connections',
+        unit: 'requests/s',
+        bars: bars.flatMap(({ label, loads }) => loads === undefined ? [] : [{
+          label, value: median(loads.map(rate)), low: Math.min(...loads.map(rate)), high: Math.max(...loads.map(rate))
+        }])
       }]
     }
   })

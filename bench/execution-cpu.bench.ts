@@ -25,8 +25,21 @@ export default benchmark({
     const raw_us = median(samples.raw)
     return {
       rows: [
-        { what: 'CPU of the main thread per execution, deferred', against: 'raw uWebSockets.js POST (difference)', unit: 'µs', values: beyond(samples.deferred), goal: { at_most: 25 }, details: { whole_us: median(samples.deferred), peer_us: raw_us } },
-        { what: 'CPU of the main thread per execution, committed', against: 'raw uWebSockets.js POST (difference)', unit: 'µs', values: beyond(samples.committed), details: { whole_us: median(samples.committed), peer_us: raw_us } }
+        {
+          what: 'CPU of the main thread per execution, deferred',
+          against: 'raw uWebSockets.js POST (difference)',
+          unit: 'µs',
+          values: beyond(samples.deferred),
+          goal: { at_most: 25 },
+          details: { whole_us: median(samples.deferred), peer_us: raw_us }
+        },
+        {
+          what: 'CPU of the main thread per execution, committed',
+          against: 'raw uWebSockets.js POST (difference)',
+          unit: 'µs',
+          values: beyond(samples.committed),
+          details: { whole_us: median(samples.committed), peer_us: raw_us }
+        }
       ]
     }
   })

@@ -1,7 +1,8 @@
 /**
- * Has it become much slower? Measures two ratios again, briefly, and compares them with the committed results. Ratios to a
- * raw server on the same machine at the same time say something on any machine, and the bound is wide: half of what was.
- * A machine that gives its cores to others meanwhile is not judged: there, whatever takes several threads loses most.
+ * Has it become much slower? Measures two ratios again, briefly, and compares them with the committed results. Ratios
+ * to a raw server on the same machine at the same time say something on any machine, and the bound is wide: half of
+ * what was. A machine that gives its cores to others meanwhile is not judged: there, whatever takes several threads
+ * loses most.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -40,7 +41,11 @@ async function guard (): Promise<boolean> {
       return true
     }
     const run = fileURLToPath(new URL('./run.js', import.meta.url))
-    const { status } = spawnSync(process.execPath, [run, '--quick', '--out', out, ...watched.map(({ benchmark }) => benchmark)], { stdio: ['ignore', 'inherit', 'inherit'] })
+    const { status } = spawnSync(
+      process.execPath,
+      [run, '--quick', '--out', out, ...watched.map(({ benchmark }) => benchmark)],
+      { stdio: ['ignore', 'inherit', 'inherit'] }
+    )
     if (status !== 0) continue
     const measured = read(join(out, 'results.json'))
     const slow = watched.filter(one => {
@@ -76,7 +81,8 @@ async function shareOfMachine (): Promise<number> {
 }
 
 function medianOf (results: Results, { benchmark, what, against }: typeof watched[number]): number {
-  const row: Result['rows'][number] | undefined = results[benchmark]?.rows.find(row => row.what === what && row.against === against)
+  const row: Result['rows'][number] | undefined = results[benchmark]?.rows.find(row =>
+    row.what === what && row.against === against)
   if (row === undefined) throw new Error(`no results of ${benchmark}: ${what}`)
   return row.median
 }

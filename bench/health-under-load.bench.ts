@@ -15,7 +15,8 @@ export default benchmark({
     const { port, url } = await servers.skillet(['--storage-durability', 'deferred'])
     const compute = async (ms: number): Promise<void> => {
       const body = JSON.stringify({ skill_name: 'trivial', tool_name: 'compute', parameters: { ms } })
-      const reply = await fetch(`${url}/api/execute`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+      const reply =
+        await fetch(`${url}/api/execute`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
       if (await reply.text(), reply.status !== 200) throw new Error(`compute answered ${reply.status}`)
     }
     await compute(200) // so that it is known to be slow
@@ -27,12 +28,19 @@ export default benchmark({
       return seen
     }
     const samples = await interleaved({
-      idle: () => load(port, request, 64, seconds), busy: busy(64), idleOne: () => load(port, request, 1, seconds), busyOne: busy(1)
+      idle: () => load(port, request, 64, seconds), busy: busy(64), idleOne: () => load(port, request, 1, seconds),
+      busyOne: busy(1)
     }, rounds)
     const p99 = (loads: Load[]): number[] => loads.map(one => one.p99_ms)
     const row = (connections: number, idle: Load[], busy: Load[], goal?: Row['goal']): Row => ({
-      what: `p99 of GET /api/health while every core computes, ${connections} connection${connections === 1 ? '' : 's'}`, against: 'idle', unit: '×', values: ratios(p99(busy), p99(idle)), ...(goal !== undefined && { goal }),
-      details: { p99_ms: median(p99(busy)), median_ms: median(busy.map(one => one.median_ms)), peer_p99_ms: median(p99(idle)), peer_median_ms: median(idle.map(one => one.median_ms)) }
+      what: `p99 of GET /api/health while every core computes, ${connections} connection${connections === 1 ? '' : 's'}`,
+      against: 'idle', unit: '×', values: ratios(p99(busy), p99(idle)), ...(goal !== undefined && { goal }),
+      details: {
+        p99_ms: median(p99(busy)),
+        median_ms: median(busy.map(one => one.median_ms)),
+        peer_p99_ms: median(p99(idle)),
+        peer_median_ms: median(idle.map(one => one.median_ms))
+      }
     })
     return { rows: [row(64, samples.idle, samples.busy, { at_most: 2 }), row(1, samples.idleOne, samples.busyOne)] }
   })

@@ -1,5 +1,5 @@
-// How long do 1,000 skills with 10,000 tools take: to load for the first time and again, to be listed, and to follow a change?
-// Every tenth is a script. Loading is beside an empty Node process, in interleaved rounds.
+// How long do 1,000 skills with 10,000 tools take: to load for the first time and again, to be listed, and to follow a
+// change? Every tenth is a script. Loading is beside an empty Node process, in interleaved rounds.
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -36,11 +36,20 @@ export default benchmark({
         again: () => timed(() => load(home, kept)),
         list: () => timed(() => skillet(home, args))
       }, quick ? 1 : 5)
-      const row = (what: string, times: number[]): Row => ({ what, against: 'an empty Node process', unit: '×', values: ratios(times, samples.empty), details: { ms: median(times), peer_ms: median(samples.empty) } })
+      const row = (what: string, times: number[]): Row => ({
+        what,
+        against: 'an empty Node process',
+        unit: '×',
+        values: ratios(times, samples.empty),
+        details: { ms: median(times), peer_ms: median(samples.empty) }
+      })
       return {
         rows: [
-          { what: 'load 1,000 skills, nothing known of them', unit: 'ms', values: samples.first, goal: { at_most: 3000 } },
-          row('load them, nothing known', samples.first), row('load them again', samples.again), row('skillet list --json, whole process', samples.list),
+          {
+            what: 'load 1,000 skills, nothing known of them', unit: 'ms', values: samples.first, goal: { at_most: 3000 }
+          },
+          row('load them, nothing known', samples.first), row('load them again', samples.again),
+          row('skillet list --json, whole process', samples.list),
           ...await served(home, quick ? 2 : 10)
         ]
       }
@@ -56,16 +65,24 @@ async function served (home: Home, tries: number): Promise<Row[]> {
   const server = await startServer(home, ['--no-bundled-skills'])
   try {
     const lists: number[] = []
-    for (let i = 0; i < 5 * tries; i++) lists.push(await timed(() => fetch(`${server.url}/api/skills`).then(reply => reply.arrayBuffer())))
+    for (let i = 0; i < 5 * tries; i++) {
+      lists.push(await timed(() => fetch(`${server.url}/api/skills`).then(reply => reply.arrayBuffer())))
+    }
     const changes: number[] = []
     for (let i = 0; i < tries; i++) {
       const text = native(1, `change ${i}`).replace('Skill 1:', `Change ${i}:`)
       changes.push(await timed(async () => {
         await writeFile(join(home.skills, 'skill-1', 'skill.toml'), text)
-        while (!String((await request(server.url, '/api/skills/skill-1')).body['description']).startsWith(`Change ${i}:`)) await new Promise(resolve => setTimeout(resolve, 5))
+        while (!String((await request(server.url, '/api/skills/skill-1')).body['description'])
+          .startsWith(`Change ${i}:`)) {
+          await new Promise(resolve => setTimeout(resolve, 5))
+        }
       }))
     }
-    return [{ what: 'GET /api/skills, all 10,000 tools', unit: 'ms', values: lists }, { what: 'a change of one skill, until it serves', unit: 'ms', values: changes }]
+    return [
+      { what: 'GET /api/skills, all 10,000 tools', unit: 'ms', values: lists },
+      { what: 'a change of one skill, until it serves', unit: 'ms', values: changes }
+    ]
   } finally {
     await server.stop()
   }
@@ -81,10 +98,13 @@ async function loadFresh (home: Home): Promise<number> {
 }
 
 async function load (home: Home, data_dir: string): Promise<void> {
-  const opened = await openPlugin(plugin, { data_dir, config: { skills: { bundled: false, directories: [home.skills] } } })
+  const opened =
+    await openPlugin(plugin, { data_dir, config: { skills: { bundled: false, directories: [home.skills] } } })
   const loaded = await opened.service.load(new AbortController().signal)
   await opened.close()
-  if (loaded.skills.length !== skills) throw new Error(`${loaded.skills.length} skills: ${JSON.stringify(loaded.quarantined[0])}`)
+  if (loaded.skills.length !== skills) {
+    throw new Error(`${loaded.skills.length} skills: ${JSON.stringify(loaded.quarantined[0])}`)
+  }
 }
 
 async function timed (work: () => Promise<unknown>): Promise<number> {
@@ -93,9 +113,16 @@ async function timed (work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began_ms
 }
 
-const verbs = ['list', 'read', 'write', 'copy', 'move', 'delete', 'find', 'convert', 'merge', 'split', 'encode', 'sign', 'verify', 'parse', 'render', 'count', 'sort', 'filter', 'plan', 'send']
-const things = ['files', 'pages', 'orders', 'tables', 'images', 'letters', 'tickets', 'branches', 'invoices', 'sounds', 'routes', 'keys', 'colours']
-const about = (skill: number, tool: number): string => `${verbs[(skill + tool) % verbs.length]} ${things[(skill * 7 + tool) % things.length]} of kind ${skill % 97}`
+const verbs = [
+  'list', 'read', 'write', 'copy', 'move', 'delete', 'find', 'convert', 'merge', 'split', 'encode', 'sign', 'verify',
+  'parse', 'render', 'count', 'sort', 'filter', 'plan', 'send'
+]
+const things = [
+  'files', 'pages', 'orders', 'tables', 'images', 'letters', 'tickets', 'branches', 'invoices', 'sounds', 'routes',
+  'keys', 'colours'
+]
+const about = (skill: number, tool: number): string =>
+  `${verbs[(skill + tool) % verbs.length]} ${things[(skill * 7 + tool) % things.length]} of kind ${skill % 97}`
 
 function native (skill: number, says = `${skill}`): string {
   const tools = Array.from({ length: toolsEach }, (_, tool) => `
@@ -121,7 +148,10 @@ minimum = 0
 function script (skill: number): string {
   const tools = Array.from({ length: toolsEach }, (_, tool) => `'tool-${tool}': {
     description: 'Tool to ${about(skill, tool)}',
-    parameters: { text: { type: 'string', description: 'What to ${verbs[tool]}', required: true }, count: { type: 'integer', description: 'How many', default: ${tool}, minimum: 0 } },
+    parameters: {
+      text: { type: 'string', description: 'What to ${verbs[tool]}', required: true },
+      count: { type: 'integer', description: 'How many', default: ${tool}, minimum: 0 }
+    },
     run: ({ text, count }) => basename(text).repeat(count)
   }`)
   return `import { basename } from 'node:path'\nexport default { description: 'Skill ${skill}: ${about(skill, 0)}', tools: { ${tools.join(', ')} } }\n`

@@ -1,6 +1,7 @@
 // What does MCP add to running a tool, over standard input and over HTTP, and how fast does `skillet mcp` start?
-// One server and one `skillet mcp`; the same trivial tool is called one by one through each door in turn, by clients that do
-// nothing but the protocol, against POST /api/execute. Then fifty at once over standard input: each answer must be that of its call.
+// One server and one `skillet mcp`; the same trivial tool is called one by one through each door in turn, by clients
+// that do nothing but the protocol, against POST /api/execute. Then fifty at once over standard input: each answer must
+// be that of its call.
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { RawAgent } from '../test/support/mcp.ts'
@@ -9,12 +10,25 @@ import { trivial, withServers } from './lib/servers.ts'
 import { interleaved, median, ratios } from './lib/statistics.ts'
 
 const atOnce = 50
-const initialize = { jsonrpc: '2.0', id: 'init', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } } }
+const initialize = {
+  jsonrpc: '2.0',
+  id: 'init',
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
+}
 const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'execute' }
-const envelope = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
+const envelope = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {}
+}
 
 const jobOf = (id: number): object => ({ ...trivial, parameters: { text: `call ${id}.` } })
-const callOf = (id: number, meta?: object): object => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'execute', arguments: jobOf(id), ...(meta !== undefined && { _meta: meta }) } })
+const callOf = (id: number, meta?: object): object => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name: 'execute', arguments: jobOf(id), ...(meta !== undefined && { _meta: meta }) }
+})
 
 export default benchmark({
   question: 'What does MCP add to POST /api/execute, and how long does `skillet mcp` take to answer first?',
@@ -30,7 +44,11 @@ export default benchmark({
     agent.initialize()
     await answered(agent, 'init')
     const post = async (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> => {
-      const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers } })
+      const response = await fetch(`${url}${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers }
+      })
       if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
       return response
     }
@@ -61,7 +79,9 @@ export default benchmark({
       many: async () => {
         const began = performance.now()
         const ids = Array.from({ length: atOnce }, () => ++last)
-        await Promise.all(ids.map(async id => { if (!(await overStdio(id)).includes(`call ${id}.`)) throw new Error('an answer of another call') }))
+        await Promise.all(ids.map(async id => {
+          if (!(await overStdio(id)).includes(`call ${id}.`)) throw new Error('an answer of another call')
+        }))
         return (performance.now() - began) / atOnce
       },
       empty: async () => {
@@ -82,13 +102,19 @@ export default benchmark({
     }, quick ? 2 : 7)
     const row = (what: string, times: number[], against = 'POST /api/execute', peers = samples.api): Row => ({
       what, against, unit: '×', values: ratios(times, peers),
-      details: { ms: median(times), peer_ms: median(peers), protocol_share: median(times.map((time, i) => 1 - (peers[i] ?? Number.NaN) / time)) }
+      details: {
+        ms: median(times),
+        peer_ms: median(peers),
+        protocol_share: median(times.map((time, i) => 1 - (peers[i] ?? Number.NaN) / time))
+      }
     })
     const start = row('skillet mcp to its first answer', samples.start, 'an empty Node process', samples.empty)
     delete start.details?.['protocol_share']
     return {
       rows: [
-        row('a call by MCP on standard input', samples.stdio), row('a call by MCP over HTTP, in a session', samples.session), row('a call by MCP over HTTP, revision 2026-07-28', samples.modern),
+        row('a call by MCP on standard input', samples.stdio),
+        row('a call by MCP over HTTP, in a session', samples.session),
+        row('a call by MCP over HTTP, revision 2026-07-28', samples.modern),
         row(`a call by MCP on standard input, ${atOnce} at once`, samples.many), start
       ]
     }

@@ -17,7 +17,13 @@ export default benchmark({
     const first = await servers.skillet(['--storage-durability', 'deferred'])
     await settled()
     const { total, processes } = memoryOf(first.pid)
-    const idle: Row = { what: 'memory of all processes, idle after the start', unit: 'MB', values: [total / MB], goal: { at_most: 110 }, details: { processes } }
+    const idle: Row = {
+      what: 'memory of all processes, idle after the start',
+      unit: 'MB',
+      values: [total / MB],
+      goal: { at_most: 110 },
+      details: { processes }
+    }
     const connections = await idleConnections(first, options)
     const growth = await overExecutions(first, options)
     return { rows: [idle, connections, growth.row], plots: [growth.plot] }
@@ -40,7 +46,12 @@ async function idleConnections ({ pid, port }: SkilletServer, { quick }: Options
     await settled()
     const open = sockets.filter(socket => socket.readyState === 'open').length
     if (open < count) throw new Error(`of ${count} connections ${open} are open`)
-    return { what: `memory of ${count.toLocaleString('en-US')} idle connections`, unit: 'MB', values: [(memoryOf(pid).total - before) / MB], goal: { at_most: 20 } }
+    return {
+      what: `memory of ${count.toLocaleString('en-US')} idle connections`,
+      unit: 'MB',
+      values: [(memoryOf(pid).total - before) / MB],
+      goal: { at_most: 20 }
+    }
   } finally {
     for (const socket of sockets) socket.destroy()
   }
@@ -55,14 +66,23 @@ async function overExecutions ({ pid, port }: SkilletServer, { quick }: Options)
     done += (await load(port, request, 64, quick ? 0.5 : 2)).requests
     points.push([done, memoryOf(pid).own / MB])
   }
-  const between = (from: number, to: number): number => median(points.filter(([done]) => done >= from * wanted && done <= to * wanted).map(([, mb]) => mb))
+  const between = (from: number, to: number): number =>
+    median(points.filter(([done]) => done >= from * wanted && done <= to * wanted).map(([, mb]) => mb))
   const [early, late] = [between(0.1, 0.3), between(0.8, 2)]
   return {
     row: {
-      what: `memory in the last fifth of ${wanted.toLocaleString('en-US')} executions`, against: 'after the first tenth', unit: '×', values: [late / early], goal: { at_most: 1.1 },
+      what: `memory in the last fifth of ${wanted.toLocaleString('en-US')} executions`,
+      against: 'after the first tenth', unit: '×', values: [late / early], goal: { at_most: 1.1 },
       details: { early_MB: early, late_MB: late, most_MB: Math.max(...points.map(([, mb]) => mb)) }
     },
-    plot: { kind: 'lines', name: 'memory', title: 'Memory of all processes over executions (without pages of the history\'s file)', x: 'executions', y: 'MB', series: [{ label: 'heaps, stacks, buffers', points }] }
+    plot: {
+      kind: 'lines',
+      name: 'memory',
+      title: 'Memory of all processes over executions (without pages of the history\'s file)',
+      x: 'executions',
+      y: 'MB',
+      series: [{ label: 'heaps, stacks, buffers', points }]
+    }
   }
 }
 

@@ -44,8 +44,13 @@ export default benchmark({
     }, rounds)
     const rates = (name: string): number[] => samples[name]?.map(one => one.rate) ?? []
     const row = (what: string, name: string, goal?: Row['goal']): Row => ({
-      what, against: 'posix_spawn in C on all cores', unit: '×', values: ratios(rates(name), rates('c')), ...(goal !== undefined && { goal }),
-      details: { runs_per_second: median(rates(name)), main_thread_us: median(samples[name]?.map(one => one.main_us) ?? []), peer_runs_per_second: median(rates('c')) }
+      what, against: 'posix_spawn in C on all cores', unit: '×', values: ratios(rates(name), rates('c')),
+      ...(goal !== undefined && { goal }),
+      details: {
+        runs_per_second: median(rates(name)),
+        main_thread_us: median(samples[name]?.map(one => one.main_us) ?? []),
+        peer_runs_per_second: median(rates('c'))
+      }
     })
     return {
       rows: [
@@ -56,7 +61,13 @@ export default benchmark({
       ],
       plots: [{
         kind: 'bars', name: 'native-spawn', title: 'Runs of the command `true`', unit: 'runs/s',
-        bars: [['posix_spawn in C, all cores', 'c'], ['POST /api/execute', 'http'], ['the same, without the C helper', 'node'], ['the executor alone', 'executor'], ['child_process.spawn', 'spawn']].map(([label = '', name = '']) =>
+        bars: [
+          ['posix_spawn in C, all cores', 'c'],
+          ['POST /api/execute', 'http'],
+          ['the same, without the C helper', 'node'],
+          ['the executor alone', 'executor'],
+          ['child_process.spawn', 'spawn']
+        ].map(([label = '', name = '']) =>
           ({ label, value: median(rates(name)), low: Math.min(...rates(name)), high: Math.max(...rates(name)) }))
       }]
     }
@@ -64,7 +75,9 @@ export default benchmark({
 })
 
 async function spawnLoop (program: string, seconds: number): Promise<Sample> {
-  const child = spawn(program, [`${availableParallelism()}`, `${seconds}`, 'true'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(program, [`${availableParallelism()}`, `${seconds}`, 'true'], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   const closed = once(child, 'close')
   const text = (await child.stdout.setEncoding('utf8').toArray()).join('')
   await closed

@@ -27,17 +27,26 @@ export default benchmark({
     const rawSkills = await raw('skills.json', page)
     const get = (port: number, path: string) => () => load(port, requestOf('GET', path), 64, seconds)
     const samples = await interleaved({
-      rawHealth: get(rawHealth, '/api/health'), health: get(skillet.port, '/api/health'), rawSkills: get(rawSkills, '/api/skills'), skills: get(skillet.port, '/api/skills')
+      rawHealth: get(rawHealth, '/api/health'), health: get(skillet.port, '/api/health'),
+      rawSkills: get(rawSkills, '/api/skills'), skills: get(skillet.port, '/api/skills')
     }, rounds)
-    return { rows: [row('GET /api/health', samples.health, samples.rawHealth), row(`GET /api/skills, ${skills} skills`, samples.skills, samples.rawSkills, page.length)] }
+    return { rows: [
+      row('GET /api/health', samples.health, samples.rawHealth),
+      row(`GET /api/skills, ${skills} skills`, samples.skills, samples.rawSkills, page.length)
+    ] }
   })
 })
 
 function row (what: string, own: Load[], raw: Load[], bytes?: number): Row {
   const [mine, theirs] = [own.map(one => one.requests_per_second), raw.map(one => one.requests_per_second)]
   return {
-    what, against: 'raw uWebSockets.js with the same bytes', unit: '×', values: ratios(mine, theirs), goal: { at_least: 0.85 },
-    details: { requests_per_second: median(mine), peer_requests_per_second: median(theirs), ...(bytes !== undefined && { reply_bytes: bytes }) }
+    what, against: 'raw uWebSockets.js with the same bytes', unit: '×', values: ratios(mine, theirs),
+    goal: { at_least: 0.85 },
+    details: {
+      requests_per_second: median(mine),
+      peer_requests_per_second: median(theirs),
+      ...(bytes !== undefined && { reply_bytes: bytes })
+    }
   }
 }
 
@@ -50,7 +59,16 @@ async function writeSkills (home: Home): Promise<void> {
   for (let i = 0; i < skills - 2; i++) {
     const folder = join(home.skills, `skill-${i}`)
     await mkdir(folder, { recursive: true })
-    await writeFile(join(folder, 'skill.toml'), ['list', 'show', 'count'].map(name => `[[tools]]\nname = "${name}"\ndescription = "A tool of the skill ${i}, for the list"\ncommand = ["echo", "{{text}}"]
-[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "What is said"\nrequired = true\n`).reduce((text, tool) => text + tool, `description = "Skill ${i} of many"\n`))
+    const tools = ['list', 'show', 'count'].map(name => `[[tools]]
+name = "${name}"
+description = "A tool of the skill ${i}, for the list"
+command = ["echo", "{{text}}"]
+[[tools.parameters]]
+name = "text"
+type = "string"
+description = "What is said"
+required = true
+`)
+    await writeFile(join(folder, 'skill.toml'), `description = "Skill ${i} of many"\n${tools.join('')}`)
   }
 }

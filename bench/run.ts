@@ -2,8 +2,9 @@
  * Runs benchmarks, each in a process of its own, and writes what they found.
  * `node dist/bench/run.js [NAME…] [--quick] [--out DIR]`: those whose name contains a NAME; by default all.
  *
- * Into DIR (bench/results; for --quick bench/results/quick) go results.json, table.md and plots. Results of benchmarks that
- * were not run stay as they were. A benchmark that fails, or takes longer than its limit, is ended with all it started.
+ * Into DIR (bench/results; for --quick bench/results/quick) go results.json, table.md and plots. Results of benchmarks
+ * that were not run stay as they were. A benchmark that fails, or takes longer than its limit, is ended with all it
+ * started.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -61,14 +62,23 @@ async function runAll (): Promise<void> {
 async function runOne (name: string, { question, limit_s }: Benchmark): Promise<Result> {
   const { version, commit } = readVersion()
   const origin = {
-    at: new Date().toISOString(), version, commit, node: process.versions.node, generator, load_before: loadavg()[0] ?? Number.NaN,
-    machine: { cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: availableParallelism(), memory_bytes: totalmem(), system: `${type()} ${release()}` }
+    at: new Date().toISOString(), version, commit, node: process.versions.node, generator,
+    load_before: loadavg()[0] ?? Number.NaN,
+    machine: {
+      cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: availableParallelism(), memory_bytes: totalmem(),
+      system: `${type()} ${release()}`
+    }
   }
   const began = performance.now()
   const folder = mkdtempSync(join(tmpdir(), 'skillet-bench-'))
   // A process group of its own: all that it started is ended with it.
-  const child = fork(fileURLToPath(import.meta.url), ['--one', name, ...(values.quick ? ['--quick'] : [])], { detached: true, env: { ...process.env, TMPDIR: folder } })
-  const end = (): void => { if (child.pid !== undefined) try { process.kill(-child.pid, 'SIGKILL') } catch { /* gone already */ } }
+  const child = fork(fileURLToPath(import.meta.url), ['--one', name, ...(values.quick ? ['--quick'] : [])], {
+    detached: true,
+    env: { ...process.env, TMPDIR: folder }
+  })
+  const end = (): void => {
+    if (child.pid !== undefined) try { process.kill(-child.pid, 'SIGKILL') } catch { /* gone already */ }
+  }
   const interrupted = (): void => {
     end()
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -91,28 +101,43 @@ async function runOne (name: string, { question, limit_s }: Benchmark): Promise<
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
   if (late) throw new Error(`it took longer than ${limit_s} s`)
-  if (found === undefined || child.exitCode !== 0) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)
-  return { question, ...origin, quick: values.quick, seconds: Math.round((performance.now() - began) / 1000), rows: found.rows.map(concluded), plots: found.plots ?? [] }
+  if (found === undefined || child.exitCode !== 0) {
+    throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)
+  }
+  return {
+    question,
+    ...origin,
+    quick: values.quick,
+    seconds: Math.round((performance.now() - began) / 1000),
+    rows: found.rows.map(concluded),
+    plots: found.plots ?? []
+  }
 }
 
 function show ({ rows, seconds }: Result): void {
-  console.table(Object.fromEntries(rows.map(({ what, against, unit, median, first_quartile, third_quartile, goal, met }) => [
-    `${what}${against === undefined ? '' : ` / ${against}`}`,
-    {
+  console.table(Object.fromEntries(rows.map(row => {
+    const { what, against, unit, median, first_quartile, third_quartile, goal, met } = row
+    return [`${what}${against === undefined ? '' : ` / ${against}`}`, {
       measured: `${shown(median)} ${unit}`,
       quartiles: `${shown(first_quartile)}–${shown(third_quartile)}`,
       goal: goal === undefined ? '' : 'at_least' in goal ? `≥ ${goal.at_least}` : `≤ ${goal.at_most}`,
       '': met === undefined ? '' : met ? 'met' : 'NOT MET'
+    }]
+  })))
+  for (const { what, details } of rows) {
+    if (details !== undefined) {
+      console.log(`${what}: ${Object.entries(details).map(([name, value]) => `${name} ${shown(value)}`).join(', ')}`)
     }
-  ])))
-  for (const { what, details } of rows) if (details !== undefined) console.log(`${what}: ${Object.entries(details).map(([name, value]) => `${name} ${shown(value)}`).join(', ')}`)
+  }
   console.log(`${seconds} s`)
 }
 
 function write (out: string, name: string, result: Result): void {
   const file = join(out, 'results.json')
-  const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) as Results : {} // of this program's own making
-  const results: Results = Object.fromEntries(Object.entries({ ...before, [name]: result }).toSorted(([a], [b]) => a < b ? -1 : 1))
+  // Of this program's own making.
+  const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) as Results : {}
+  const results: Results =
+    Object.fromEntries(Object.entries({ ...before, [name]: result }).toSorted(([a], [b]) => a < b ? -1 : 1))
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)
   writeFileSync(join(out, 'table.md'), `# What the benchmarks found\n\n${tableOf(results)}`)
   for (const [name, svg] of plotsOf(results)) writeFileSync(join(out, name), svg)

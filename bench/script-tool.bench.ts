@@ -1,5 +1,5 @@
-// How many trivial script tools run in a second through the executor, beside bare Piscina running a trivial function in as
-// many threads?
+// How many trivial script tools run in a second through the executor, beside bare Piscina running a trivial function in
+// as many threads?
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,11 +29,18 @@ export default benchmark({
     writeFileSync(bare, 'export default ({ text }) => text\n')
     const { service: executor, close } = await openPlugin(worker, { config: { execution: { threads } } })
     scope.defer(close)
-    const piscina = new Piscina({ filename: bare, minThreads: threads, maxThreads: threads, idleTimeout: Infinity, atomics: 'disabled', recordTiming: false })
+    const piscina = new Piscina({
+      filename: bare, minThreads: threads, maxThreads: threads, idleTimeout: Infinity, atomics: 'disabled',
+      recordTiming: false
+    })
     scope.defer(() => piscina.destroy())
     const { skill, tool } = skillOf('script', { name: 'echo' }, { directory, module })
     const viaExecutor = async (text: string): Promise<void> => {
-      const outcome = await executor.run({ execution_id: text, skill, tool, parameters: { text }, timeout_ms: 30_000, config: {} }, observer, new AbortController().signal)
+      const outcome = await executor.run(
+        { execution_id: text, skill, tool, parameters: { text }, timeout_ms: 30_000, config: {} },
+        observer,
+        new AbortController().signal
+      )
       if (outcome.status !== 'success' || outcome.output !== text) throw new Error(JSON.stringify(outcome))
     }
     const samples = await interleaved({
@@ -43,7 +50,8 @@ export default benchmark({
     const rates = { own: samples.executor.map(one => one.rate), peer: samples.piscina.map(one => one.rate) }
     return {
       rows: [{
-        what: 'trivial script tools through the executor', against: 'bare Piscina', unit: '×', values: ratios(rates.own, rates.peer),
+        what: 'trivial script tools through the executor', against: 'bare Piscina', unit: '×',
+        values: ratios(rates.own, rates.peer),
         details: {
           runs_per_second: median(rates.own), main_thread_us: median(samples.executor.map(one => one.main_us)),
           peer_runs_per_second: median(rates.peer), peer_main_thread_us: median(samples.piscina.map(one => one.main_us))
@@ -54,7 +62,10 @@ export default benchmark({
 })
 
 /** The main thread's own time is its event loop's active time. */
-async function measured (run: (text: string) => Promise<unknown>, seconds: number): Promise<{ rate: number, main_us: number }> {
+async function measured (
+  run: (text: string) => Promise<unknown>,
+  seconds: number
+): Promise<{ rate: number, main_us: number }> {
   const began = performance.now()
   const idle = performance.eventLoopUtilization()
   let runs = 0

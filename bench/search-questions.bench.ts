@@ -6,7 +6,10 @@ import { benchmark, type Row } from './lib/benchmark.ts'
 import { withServers, type SkilletServer } from './lib/servers.ts'
 
 const folder = fileURLToPath(new URL('../../bench/queries', import.meta.url))
-/** `seen`: the descriptions of bundled tools were mended by these; `unseen`: nothing was chosen by those, and nothing may be. */
+/**
+ * `seen`: the descriptions of bundled tools were mended by these; `unseen`: nothing was chosen by those, and nothing
+ * may be.
+ */
 const sets = ['seen', 'unseen'] as const
 
 /** A question, the tools that answer it, and what is special about it: `plain`, `typo`, or a language. */
@@ -65,7 +68,8 @@ interface Answer { mode: string, results: { skill_name: string, tool_name: strin
 
 async function ask ({ url }: SkilletServer, query: string): Promise<Answer> {
   const body = JSON.stringify({ query, top_k: 5 })
-  const reply = await fetch(`${url}/api/search`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+  const reply =
+    await fetch(`${url}/api/search`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
   if (reply.status !== 200) throw new Error(`a search answered ${reply.status}`)
   return await reply.json() as Answer // by the operation's schema
 }

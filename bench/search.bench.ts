@@ -1,6 +1,6 @@
 // How good are the answers of a search, and how fast?
-// Quality needs sets of queries with their right answers: SEARCH_SETS names folders, separated by colons, with tools.jsonl
-// ({id, skill_name, tool_name, description, parameters?}) and queries.jsonl ({query, relevant: [id]}).
+// Quality needs sets of queries with their right answers: SEARCH_SETS names folders, separated by colons, with
+// tools.jsonl ({id, skill_name, tool_name, description, parameters?}) and queries.jsonl ({query, relevant: [id]}).
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { Agent, get, type IncomingMessage } from 'node:http'
@@ -45,7 +45,10 @@ export default benchmark({
 interface Tool { id: string, skill_name: string, tool_name: string, description: string, parameters?: string[] }
 interface Query { query: string, relevant: string[] }
 
-/** Whether a method's first five answers are the right ones, and whether all right ones are among them; both within 0..1. */
+/**
+ * Whether a method's first five answers are the right ones, and whether all right ones are among them; both within
+ * 0..1.
+ */
 interface Quality { ndcg: number, recall: number }
 const methods = { words: 'BM25 alone', meaning: 'MiniLM alone', both: 'both' } as const
 type Method = keyof typeof methods
@@ -60,24 +63,47 @@ async function quality (model: Model, { quick }: Options): Promise<{ rows: Row[]
     const all = await lines<Query>(join(folder, 'queries.jsonl'))
     const step = quick ? Math.max(1, Math.floor(all.length / 50)) : 1
     const queries = all.filter((_, i) => i % step === 0)
-    sets.push({ name: basename(folder), tools: tools.length, queries: queries.length, of: await judge(model, tools, queries) })
+    sets.push({
+      name: basename(folder), tools: tools.length, queries: queries.length, of: await judge(model, tools, queries)
+    })
   }
   const rows: Row[] = []
   const bars: (Plot & { kind: 'bars' })['bars'] = []
   for (const method of Object.keys(methods) as Method[]) { // the keys of the table above
     const row = (what: string, of: (quality: Quality) => number, least: number): Row => ({
-      what: `${what} of the first five, mean of ${sets.map(({ name }) => name).join(', ')}, ${methods[method]}`, unit: 'of 1', values: [mean(sets.map(set => of(set.of[method])))],
-      ...(method === 'both' && { goal: { at_least: least } }), details: Object.fromEntries(sets.map(set => [set.name, of(set.of[method])]))
+      what: `${what} of the first five, mean of ${sets.map(({ name }) => name).join(', ')}, ${methods[method]}`,
+      unit: 'of 1', values: [mean(sets.map(set => of(set.of[method])))],
+      ...(method === 'both' && { goal: { at_least: least } }),
+      details: Object.fromEntries(sets.map(set => [set.name, of(set.of[method])]))
     })
     rows.push(row('nDCG', ({ ndcg }) => ndcg, 0.8), row('recall', ({ recall }) => recall, 0.85))
   }
   for (const { name, tools, queries, of } of sets) {
-    for (const method of Object.keys(methods) as Method[]) bars.push({ label: `${name} (${tools} tools, ${queries} queries), ${methods[method]}`, value: of[method].ndcg, apart: method === 'both' })
+    for (const method of Object.keys(methods) as Method[]) {
+      bars.push({
+        label: `${name} (${tools} tools, ${queries} queries), ${methods[method]}`,
+        value: of[method].ndcg,
+        apart: method === 'both'
+      })
+    }
   }
-  return { rows, plots: [{ kind: 'bars', name: 'search-quality', title: 'nDCG of the first five, by words, by meaning, and by both', unit: '', bars }] }
+  return {
+    rows,
+    plots: [{
+      kind: 'bars',
+      name: 'search-quality',
+      title: 'nDCG of the first five, by words, by meaning, and by both',
+      unit: '',
+      bars
+    }]
+  }
 }
 
-async function judge (model: Model, tools: readonly Tool[], queries: readonly Query[]): Promise<Record<Method, Quality>> {
+async function judge (
+  model: Model,
+  tools: readonly Tool[],
+  queries: readonly Query[]
+): Promise<Record<Method, Quality>> {
   const skills = skillsOf(tools)
   const lexical = await LexicalIndex.of(skills)
   const ids = lexical.tools.map(({ skill_name, tool_name }) => `${skill_name}/${tool_name}`)
@@ -85,7 +111,9 @@ async function judge (model: Model, tools: readonly Tool[], queries: readonly Qu
   vectors.replace(lexical.tools.map(({ tool_name, description }) => `${inWords(tool_name)}: ${description}`))
   for (const text of vectors.waiting) vectors.add(text, await model.embed(text))
   const search = await indexed(skills, new MemoryCache())
-  const sums: Record<Method, Quality> = { words: { ndcg: 0, recall: 0 }, meaning: { ndcg: 0, recall: 0 }, both: { ndcg: 0, recall: 0 } }
+  const sums: Record<Method, Quality> = {
+    words: { ndcg: 0, recall: 0 }, meaning: { ndcg: 0, recall: 0 }, both: { ndcg: 0, recall: 0 }
+  }
   try {
     for (const { query, relevant } of queries) {
       const match = lexical.match(query)
@@ -153,7 +181,14 @@ async function latency (model: Model, { quick }: Options): Promise<Row[]> {
     }, quick ? 3 : 7)
     const rest = samples.unseen.map((ms, i) => ms - (samples.embedding[i] ?? 0))
     return [
-      { what: `a query not seen before, ${among}`, against: 'embedding it', unit: '×', values: ratios(samples.unseen, samples.embedding), goal: { at_most: 1.5 }, details: { ms: median(samples.unseen), peer_ms: median(samples.embedding) } },
+      {
+        what: `a query not seen before, ${among}`,
+        against: 'embedding it',
+        unit: '×',
+        values: ratios(samples.unseen, samples.embedding),
+        goal: { at_most: 1.5 },
+        details: { ms: median(samples.unseen), peer_ms: median(samples.embedding) }
+      },
       { what: `a query beyond its embedding, ${among}`, unit: 'ms', values: rest, goal: { at_most: 3 } },
       { what: `a query seen before, ${among}`, unit: 'ms', values: samples.seen, goal: { at_most: 1 } }
     ]
@@ -168,7 +203,9 @@ async function indexing (model: Model, { quick }: Options): Promise<Row> {
   const skills = manySkills(count)
   const own = async (): Promise<number> => {
     const from = performance.now()
-    for (const { tools } of skills) for (const { name, description } of tools) await model.embed(`${inWords(name)}: ${description}`)
+    for (const { tools } of skills) {
+      for (const { name, description } of tools) await model.embed(`${inWords(name)}: ${description}`)
+    }
     return performance.now() - from
   }
   const background = async (): Promise<number> => {
@@ -183,7 +220,17 @@ async function indexing (model: Model, { quick }: Options): Promise<Row> {
     }
   }
   const samples = await interleaved({ own, background }, quick ? 1 : 2)
-  return { what: 'tools embedded and indexed in the background', against: 'embedding them', unit: '×', values: ratios(samples.own, samples.background), goal: { at_least: 0.8 }, details: { tools_per_second: count / median(samples.background) * 1000, peer_tools_per_second: count / median(samples.own) * 1000 } }
+  return {
+    what: 'tools embedded and indexed in the background',
+    against: 'embedding them',
+    unit: '×',
+    values: ratios(samples.own, samples.background),
+    goal: { at_least: 0.8 },
+    details: {
+      tools_per_second: count / median(samples.background) * 1000,
+      peer_tools_per_second: count / median(samples.own) * 1000
+    }
+  }
 }
 
 /** What searching does to the rest of a server: health checks, memory. */
@@ -209,8 +256,20 @@ async function server (options: Options): Promise<Row[]> {
     }
     const samples = await interleaved({ idle: () => checks(0), busy: () => checks(8) }, rounds)
     return [
-      { what: 'p99 of GET /api/health while 8 clients search', against: 'idle', unit: '×', values: ratios(samples.busy, samples.idle), goal: { at_most: 2 }, details: { p99_ms: median(samples.busy), peer_p99_ms: median(samples.idle) } },
-      { what: 'memory that the first search by meaning adds', unit: 'MB', values: [after - before], details: { before_mb: before } }
+      {
+        what: 'p99 of GET /api/health while 8 clients search',
+        against: 'idle',
+        unit: '×',
+        values: ratios(samples.busy, samples.idle),
+        goal: { at_most: 2 },
+        details: { p99_ms: median(samples.busy), peer_p99_ms: median(samples.idle) }
+      },
+      {
+        what: 'memory that the first search by meaning adds',
+        unit: 'MB',
+        values: [after - before],
+        details: { before_mb: before }
+      }
     ]
   })
 }
@@ -218,19 +277,27 @@ async function server (options: Options): Promise<Row[]> {
 /** How long one health check takes, in milliseconds. */
 async function check ({ port }: SkilletServer): Promise<number> {
   const from = performance.now()
-  const [reply] = await once(get({ host: '127.0.0.1', port, path: '/api/health', agent: kept }), 'response') as [IncomingMessage]
+  const [reply] = await once(get({ host: '127.0.0.1', port, path: '/api/health', agent: kept }), 'response') as [
+    IncomingMessage
+  ]
   await once(reply.resume(), 'end')
   return performance.now() - from
 }
 
 async function ask ({ url }: SkilletServer, query: string): Promise<{ mode: string }> {
-  const reply = await fetch(`${url}/api/search`, { method: 'POST', body: JSON.stringify({ query }), headers: { 'content-type': 'application/json' } })
+  const reply = await fetch(
+    `${url}/api/search`,
+    { method: 'POST', body: JSON.stringify({ query }), headers: { 'content-type': 'application/json' } }
+  )
   if (reply.status !== 200) throw new Error(`a search answered ${reply.status}`)
   return await reply.json() as { mode: string } // by the operation's schema
 }
 
 /** A search whose model is ready and whose tools are embedded. */
-async function indexed (skills: readonly SkillDefinition[], cache: MemoryCache): Promise<HybridSearch & { close: () => Promise<void> }> {
+async function indexed (
+  skills: readonly SkillDefinition[],
+  cache: MemoryCache
+): Promise<HybridSearch & { close: () => Promise<void> }> {
   const embedder = new Embedder({ ...thread, cache, log: silentLogger, onChange () { search.changed() } })
   const search = Object.assign(new HybridSearch(embedder), { close: () => embedder.close() })
   await search.index(skills.length === 0 ? [searchable('one', 'One', { one: 'One' })] : skills)
@@ -250,14 +317,28 @@ async function idle (): Promise<void> {
 }
 
 const verbs = ['list', 'create', 'delete', 'update', 'find', 'send', 'export', 'compare', 'summarize', 'schedule']
-const things = ['invoice', 'customer', 'photograph', 'recipe', 'flight', 'meeting', 'song', 'patient', 'shipment', 'lecture', 'garden', 'contract', 'sensor', 'ticket', 'translation', 'portfolio', 'vehicle', 'museum', 'experiment', 'tournament']
-const ways = ['by date', 'for a region', 'as a table', 'with its history', 'from an archive', 'for each owner', 'in another language', 'below a price', 'near a place', 'with attachments']
+const things = [
+  'invoice', 'customer', 'photograph', 'recipe', 'flight', 'meeting', 'song', 'patient', 'shipment', 'lecture',
+  'garden', 'contract', 'sensor', 'ticket', 'translation', 'portfolio', 'vehicle', 'museum', 'experiment', 'tournament'
+]
+const ways = [
+  'by date', 'for a region', 'as a table', 'with its history', 'from an archive', 'for each owner',
+  'in another language', 'below a price', 'near a place', 'with attachments'
+]
 
 /** Skills of ten tools each, in words that differ as those of real ones do. */
 function manySkills (count: number): SkillDefinition[] {
   return Array.from({ length: count / 10 }, (_, i) => {
     const thing = `${things[i % things.length]} ${Math.floor(i / things.length)}`
-    return searchable(`skill-${i}`, `Works with each ${thing}`, Object.fromEntries(verbs.map((verb, j) => [`${verb}_${things[i % things.length]}_${i}`, `${verb} a ${thing} ${ways[(i + j) % ways.length]}, and tell what has changed since`])), ['id', 'since'])
+    return searchable(
+      `skill-${i}`,
+      `Works with each ${thing}`,
+      Object.fromEntries(verbs.map((verb, j) => [
+        `${verb}_${things[i % things.length]}_${i}`,
+        `${verb} a ${thing} ${ways[(i + j) % ways.length]}, and tell what has changed since`
+      ])),
+      ['id', 'since']
+    )
   })
 }
 
@@ -271,11 +352,14 @@ function skillsOf (tools: readonly Tool[]): SkillDefinition[] {
     const [tool] = searchable(skill_name, '', { [tool_name]: description }, parameters).tools
     if (tool === undefined) continue
     const skill = skills.get(skill_name)
-    skills.set(skill_name, skill === undefined ? { ...searchable(skill_name, inWords(skill_name), {}), tools: [tool] } : { ...skill, tools: [...skill.tools, tool] })
+    skills.set(skill_name, skill === undefined
+      ? { ...searchable(skill_name, inWords(skill_name), {}), tools: [tool] }
+      : { ...skill, tools: [...skill.tools, tool] })
   }
   return [...skills.values()]
 }
 
 async function lines<T> (file: string): Promise<T[]> {
-  return (await readFile(file, 'utf8')).split('\n').filter(line => line !== '').map(line => JSON.parse(line) as T) // the format is told above
+  // The format is told above.
+  return (await readFile(file, 'utf8')).split('\n').filter(line => line !== '').map(line => JSON.parse(line) as T)
 }

@@ -1,5 +1,5 @@
-// How long does a command take beside an empty Node process? `list` and `run` of the built program, of a script tool and of a command,
-// and `serve` up to its first healthy answer, as whole processes.
+// How long does a command take beside an empty Node process? `list` and `run` of the built program, of a script tool
+// and of a command, and `serve` up to its first healthy answer, as whole processes.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -16,7 +16,10 @@ export default benchmark({
     try {
       const folder = join(home.skills, 'native')
       await mkdir(folder, { recursive: true })
-      await writeFile(join(folder, 'skill.toml'), 'description = "A command"\n[[tools]]\nname = "true"\ndescription = "Does nothing"\ncommand = ["true"]\n')
+      await writeFile(
+        join(folder, 'skill.toml'),
+        'description = "A command"\n[[tools]]\nname = "true"\ndescription = "Does nothing"\ncommand = ["true"]\n'
+      )
       const samples = await interleaved({
         empty: () => whole(home, ['-e', '0']),
         healthy: () => healthy(home),
@@ -25,13 +28,16 @@ export default benchmark({
         native: () => whole(home, [program, 'run', 'native:true'])
       }, quick ? 2 : 11)
       const row = (what: string, times: number[], goal?: Row['goal']): Row => ({
-        what, against: 'an empty Node process', unit: '×', values: ratios(times, samples.empty), ...(goal !== undefined && { goal }),
+        what, against: 'an empty Node process', unit: '×', values: ratios(times, samples.empty),
+        ...(goal !== undefined && { goal }),
         details: { ms: median(times), peer_ms: median(samples.empty) }
       })
       return {
         rows: [
-          row('first healthy answer after the start', samples.healthy, { at_most: 6 }), row('skillet list', samples.list, { at_most: 4 }),
-          row('skillet run text:count', samples.script, { at_most: 4 }), row('skillet run of the command true', samples.native, { at_most: 4 })
+          row('first healthy answer after the start', samples.healthy, { at_most: 6 }),
+          row('skillet list', samples.list, { at_most: 4 }),
+          row('skillet run text:count', samples.script, { at_most: 4 }),
+          row('skillet run of the command true', samples.native, { at_most: 4 })
         ]
       }
     } finally {

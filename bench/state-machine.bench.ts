@@ -37,11 +37,16 @@ export default benchmark({
   question: 'How much cheaper is the compiled state machine than a full XState actor?',
   limit_s: 60,
   async run (options) {
-    const samples = await interleaved({ table: measured(ways.table, options), machine: measured(ways.machine, options) }, options.quick ? 3 : 9)
+    const samples = await interleaved(
+      { table: measured(ways.table, options), machine: measured(ways.machine, options) },
+      options.quick ? 3 : 9
+    )
     return {
       rows: [{
-        what: 'a full XState actor per execution', against: 'transitions by the compiled table', unit: '×', goal: { at_least: 12 },
-        values: ratios(samples.machine, samples.table), details: { cpu_us: median(samples.machine), peer_cpu_us: median(samples.table) }
+        what: 'a full XState actor per execution', against: 'transitions by the compiled table', unit: '×',
+        goal: { at_least: 12 },
+        values: ratios(samples.machine, samples.table),
+        details: { cpu_us: median(samples.machine), peer_cpu_us: median(samples.table) }
       }]
     }
   }

@@ -7,7 +7,9 @@ export { coerceText } from './lib/coerce.ts'
 export { decodeCursor, encodeCursor } from './lib/cursor.ts'
 export { endThread, letThreadsEnd } from './lib/end-threads.ts'
 export { readEnvFile } from './lib/env-file.ts'
-export { ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind } from './lib/errors.ts'
+export {
+  ERRORS, messageOf, SkilletError, type ErrorCode, type ErrorDetails, type ErrorEnvelope, type ErrorKind
+} from './lib/errors.ts'
 export { changeFile, hasCode, isAbsent, replaceFile } from './lib/file.ts'
 export { newExecutionId } from './lib/id.ts'
 export { decodeJson, isObject } from './lib/json.ts'
@@ -33,16 +35,21 @@ export { defaultKeyName, KEY_NAME, KeyTable, type KeySettings } from './contract
 export type { Callable, Operation } from './contracts/operation.ts'
 export { outputOf, type Output } from './contracts/output.ts'
 export {
-  definePlugin, PLUGIN_NAME, pluginApi, SLOTS, type AnyPlugin, type EndpointContext, type ExamineContext, type Finding, type Plugin, type PluginContext,
+  definePlugin, PLUGIN_NAME, pluginApi, SLOTS, type AnyPlugin, type EndpointContext, type ExamineContext, type Finding,
+  type Plugin, type PluginContext,
   type SearchContext, type Slot, type Slots, type TransportContext
 } from './contracts/plugin.ts'
 export * as schemas from './contracts/schemas.ts'
 export {
-  EXECUTION_STATUSES, FROM_CLIENT, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary, type Isolation, type JsonObject,
-  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill, type SkillWarning, type Tool
+  EXECUTION_STATUSES, FROM_CLIENT, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary,
+  type Isolation, type JsonObject,
+  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill,
+  type SkillWarning, type Tool
 } from './contracts/schemas.ts'
 export type { Search, SearchAnswer, SearchOptions } from './contracts/search.ts'
-export { defineSection, pathFormats, textList, type PathFormat, type Section, type SectionOf } from './contracts/section.ts'
+export {
+  defineSection, pathFormats, textList, type PathFormat, type Section, type SectionOf
+} from './contracts/section.ts'
 export type { Services, SkillCatalog } from './contracts/services.ts'
 export type { LoadedSkills, SkillSource } from './contracts/skill-source.ts'
 export {
@@ -50,13 +57,16 @@ export {
   type SkillDefinition, type ToolDefinition
 } from './contracts/skill.ts'
 export {
-  cacheLimits, filteredTotalMax, type Cache, type Lease, type ExecutionPage, type ExecutionQuery, type Storage, type StoredExecution,
+  cacheLimits, filteredTotalMax, type Cache, type Lease, type ExecutionPage, type ExecutionQuery, type Storage,
+  type StoredExecution,
   type UnfinishedExecution
 } from './contracts/storage.ts'
 export type { Transport } from './contracts/transport.ts'
 
 // schema
-export { ManifestFrame, ManifestTool, PARAMETER_NAME, ScriptFile, ScriptFrame, ScriptTools, toolsMax } from './schema/manifest.ts'
+export {
+  ManifestFrame, ManifestTool, PARAMETER_NAME, ScriptFile, ScriptFrame, ScriptTools, toolsMax
+} from './schema/manifest.ts'
 export { compileInputSchema } from './schema/parameters.ts'
 export { compileCheck, patternMax, type Check } from './schema/validation.ts'
 
@@ -76,7 +86,8 @@ export { isFinal } from './executions/transitions.ts'
 export { accessOf, hashKey, newKey, parseKeys, readKeys } from './operations/keys.ts'
 export { queryMax, SearchMode } from './operations/search-skills.ts'
 export {
-  cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile, searchSkills, version
+  cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile,
+  searchSkills, version
 } from './operations/table.ts'
 
 // boot

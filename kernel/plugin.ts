@@ -22,17 +22,23 @@ export type * from './contracts/skill-source.ts'
 export type * from './contracts/skill.ts'
 export type * from './contracts/storage.ts'
 export type * from './contracts/transport.ts'
-export type { CancelSignal, ErrorCode, ErrorDetails, ErrorEnvelope, ErrorKind, Logger, ProcessIdentity, Version } from './index.ts'
+export type {
+  CancelSignal, ErrorCode, ErrorDetails, ErrorEnvelope, ErrorKind, Logger, ProcessIdentity, Version
+} from './index.ts'
 
 // For every plugin. `Type` declares options.
-export { definePlugin, defineSection, ERRORS, isObject, isoTime, messageOf, pluginApi, Scope, SkilletError, within } from './index.ts'
+export {
+  definePlugin, defineSection, ERRORS, isObject, isoTime, messageOf, pluginApi, Scope, SkilletError, within
+} from './index.ts'
 export { Type, type Static } from 'typebox'
 
 // For executors and sources of skills.
 export { abortSignalOf, compileInputSchema, outputBytesStop, outputOf, SKILL_NAME, TOOL_NAME } from './index.ts'
 
 // For storages.
-export { cacheLimits, decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending } from './index.ts'
+export {
+  cacheLimits, decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending
+} from './index.ts'
 
 // For transports and endpoints.
 export { decodeJson } from './index.ts'

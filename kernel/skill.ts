@@ -83,6 +83,8 @@ export interface ScriptSkill<T extends Record<string, Record<string, Parameter>>
 }
 
 /** Adds the types to the default export of a script skill. It returns its argument. */
-export function defineSkill<const T extends Record<string, Record<string, Parameter>>> (skill: ScriptSkill<T>): ScriptSkill<T> {
+export function defineSkill<const T extends Record<string, Record<string, Parameter>>> (
+  skill: ScriptSkill<T>
+): ScriptSkill<T> {
   return skill
 }

@@ -1,5 +1,6 @@
-// `npm run bench [-- NAME… --quick]`: sets up what is missing, then runs every benchmark, or those whose name contains a NAME; on Node 24
-// where uWebSockets.js loads there, since they compare with it, else on 22, which the registry has where this is another version.
+// `npm run bench [-- NAME… --quick]`: sets up what is missing, then runs every benchmark, or those whose name contains
+// a NAME; on Node 24 where uWebSockets.js loads there, since they compare with it, else on 22, which the registry has
+// where this is another version.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname } from 'node:path'
@@ -21,7 +22,10 @@ function start (args) {
   process.exitCode = spawnSync(node, args, { stdio: 'inherit', env }).status ?? 1
 }
 
-/** The program of the newest version on which uWebSockets.js loads; this one where there is none, and the comparisons with it fail. */
+/**
+ * The program of the newest version on which uWebSockets.js loads; this one where there is none, and the comparisons
+ * with it fail.
+ */
 function chooseNode () {
   for (const major of [24, 22]) {
     const path = process.versions.node.startsWith(`${major}.`) ? process.execPath : nodeFromNpm(major)
@@ -31,7 +35,11 @@ function chooseNode () {
 }
 
 function loadsUws (path) {
-  return spawnSync(path, ['--input-type=module', '--eval', 'await (await import("./dist/plugins/http/engine/uws.js")).loadUws()'], { stdio: 'ignore' }).status === 0
+  return spawnSync(
+    path,
+    ['--input-type=module', '--eval', 'await (await import("./dist/plugins/http/engine/uws.js")).loadUws()'],
+    { stdio: 'ignore' }
+  ).status === 0
 }
 
 /** What the benchmarks compare with and the product does not need. Without it, those comparisons are left out. */
@@ -40,7 +48,8 @@ function installPeers () {
   const key = `${process.versions.modules} ${readFileSync('bench/peers/package-lock.json', 'utf8')}`
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === key) return
   console.log('Installing what the benchmarks compare with, into bench/peers (minutes, where better-sqlite3 must be compiled)…')
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: 'bench/peers', stdio: 'inherit' })
+  const { status } =
+    spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: 'bench/peers', stdio: 'inherit' })
   if (status === 0) writeFileSync(stamp, key)
   else console.error('They could not be installed; the comparison with Fastify is left out.')
 }

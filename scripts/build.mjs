@@ -15,8 +15,14 @@ const { version, optionalDependencies } = JSON.parse(readFileSync('package.json'
 rmSync('dist', { recursive: true, force: true })
 // An optional package may be missing, such as one that needs a compiler. The program does without it, its types can't.
 const missing = Object.keys(optionalDependencies).filter(name => !existsSync(`node_modules/${name}`))
-if (missing.length > 0) console.log(`Types are not checked, since these optional packages are not installed: ${missing.join(', ')}`)
-const { status } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', ...(missing.length > 0 ? ['--noCheck'] : [])], { stdio: 'inherit' })
+if (missing.length > 0) {
+  console.log(`Types are not checked, since these optional packages are not installed: ${missing.join(', ')}`)
+}
+const { status } = spawnSync(
+  process.execPath,
+  ['node_modules/typescript/bin/tsc', ...(missing.length > 0 ? ['--noCheck'] : [])],
+  { stdio: 'inherit' }
+)
 if (status !== 0) process.exit(1)
 
 // Manifests and instructions of the bundled skills, and the fixtures that tests load from disk.
@@ -29,7 +35,9 @@ compileC('executor-native/helper', 'commands run through the one in Node')
 compileC('executor-native/sandbox', 'commands of skills that are not trusted run without a sandbox', {
   flags: ['-DSANDBOX'], sources: ['executor-native/helper', 'executor-native/sandbox/sandbox']
 })
-compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', { flags: ['-pthread'] })
+compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', {
+  flags: ['-pthread']
+})
 compileC('storage-lmdb/close-on-exec', "programs that tools start are passed the history's descriptor", { addon: true })
 await copyThirdParty()
 await bundleSkillPackages()
@@ -41,15 +49,22 @@ const shared = {
   platform: 'node',
   target: 'node20',
   // Packages that find files beside their own, and native ones; and what only some calls need.
-  external: ['esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node', '@huggingface/transformers', 'jsonc-parser'],
+  external: [
+    'esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node',
+    '@huggingface/transformers', 'jsonc-parser'
+  ],
   logLevel: 'warning'
 }
 
-// What runs in threads is bundled, each entry into one file at its place: a thread loads every module anew, and hundreds
-// of small ones take it longer than all else it does. Nothing is shared with the main thread that could be there twice.
+// What runs in threads is bundled, each entry into one file at its place: a thread loads every module anew, and
+// hundreds of small ones take it longer than all else it does. Nothing is shared with the main thread that could be
+// there twice.
 await build({
   ...shared,
-  entryPoints: ['dist/plugins/skills-directory/reader/worker.js', 'dist/plugins/executor-worker/thread/worker.js', 'dist/plugins/search-hnsw/meaning/thread.js'],
+  entryPoints: [
+    'dist/plugins/skills-directory/reader/worker.js', 'dist/plugins/executor-worker/thread/worker.js',
+    'dist/plugins/search-hnsw/meaning/thread.js'
+  ],
   outdir: 'dist/plugins',
   outbase: 'dist/plugins',
   banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
@@ -59,13 +74,19 @@ await build({
 
 await buildProgram(shared)
 
-writeFileSync('dist/build-info.json', JSON.stringify({ version, commit: commit(), build_date: new Date().toISOString().slice(0, 10) }))
+writeFileSync(
+  'dist/build-info.json',
+  JSON.stringify({ version, commit: commit(), build_date: new Date().toISOString().slice(0, 10) })
+)
 
 await keepCode()
 
 function commit () {
   try {
-    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore']
+    }).trim()
   } catch {
     return 'unknown'
   }
@@ -76,7 +97,11 @@ function compileC (name, without, { flags = [], addon = false, sources = [name] 
   if (process.platform !== 'linux') return
   const file = `dist/plugins/${name}-${process.platform}-${process.arch}${addon ? '.node' : ''}`
   const options = ['-O2', '-Wall', '-Wextra', '-Werror', ...(addon ? ['-shared', '-fPIC'] : []), ...flags]
-  const { error, status, stderr } = spawnSync(process.env.CC ?? 'cc', [...options, '-o', file, ...sources.map(source => `plugins/${source}.c`)], { encoding: 'utf8' })
+  const { error, status, stderr } = spawnSync(
+    process.env.CC ?? 'cc',
+    [...options, '-o', file, ...sources.map(source => `plugins/${source}.c`)],
+    { encoding: 'utf8' }
+  )
   if (error !== undefined) return
   const works = status === 0 && (addon || spawnSync(file, ['--check']).status === 0)
   if (!works) {

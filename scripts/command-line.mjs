@@ -1,4 +1,5 @@
-// Renews the reference in docs/command-line.md from the commands' definitions, after a build. A test checks that it was.
+// Renews the reference in docs/command-line.md from the commands' definitions, after a build. A test checks that it
+// was.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configSchema } from '../dist/kernel/index.js'
 import { reference } from '../dist/plugins/cli/reference.js'
@@ -6,4 +7,5 @@ import { builtinSections } from '../dist/plugins/settings.js'
 
 const path = new URL('../docs/command-line.md', import.meta.url)
 const text = await reference(configSchema(builtinSections))
-writeFileSync(path, readFileSync(path, 'utf8').replace(/(<!-- commands -->\n)[\s\S]*?(<!-- \/commands -->)/, (_, begin, end) => begin + text + end))
+writeFileSync(path, readFileSync(path, 'utf8')
+  .replace(/(<!-- commands -->\n)[\s\S]*?(<!-- \/commands -->)/, (_, begin, end) => begin + text + end))

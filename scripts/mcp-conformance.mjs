@@ -1,13 +1,17 @@
-// Runs the official MCP conformance suites against the built server, each twice: as it is, and with fixture skills whose tools
-// are shown as the tools, prompts and resources that the suites ask for by name. Installs the suites into a temporary folder, unless
-// MCP_CONFORMANCE names one with a folder for each version. What passes and what does not must be exactly what is said here.
+// Runs the official MCP conformance suites against the built server, each twice: as it is, and with fixture skills
+// whose tools are shown as the tools, prompts and resources that the suites ask for by name. Installs the suites into a
+// temporary folder, unless MCP_CONFORMANCE names one with a folder for each version. What passes and what does not must
+// be exactly what is said here.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { startServer, withoutLimits } from './server.mjs'
 
-/** Versions of the suite, and what they run: all scenarios of a version, or those that a revision of the protocol requires. */
+/**
+ * Versions of the suite, and what they run: all scenarios of a version, or those that a revision of the protocol
+ * requires.
+ */
 const suites = [
   { version: '0.1.16', args: ['--suite', 'all'] },
   { version: '0.2.0-alpha.12', args: ['--suite', 'all', '--spec-version', '2026-07-28'] },
@@ -17,19 +21,29 @@ const suites = [
   { version: '0.2.0-alpha.12', args: ['--scenario', 'sep-2640-skills-manifest'] }
 ]
 
-/** Scenarios that ask for tools, prompts or resources by name, which no server but one made for the suite has: they fail without the fixtures. */
+/**
+ * Scenarios that ask for tools, prompts or resources by name, which no server but one made for the suite has: they fail
+ * without the fixtures.
+ */
 const named = [
-  'tools-call-simple-text', 'tools-call-image', 'tools-call-audio', 'tools-call-embedded-resource', 'tools-call-mixed-content', 'tools-call-with-logging', 'tools-call-error', 'tools-call-with-progress',
-  'tools-call-sampling', 'tools-call-elicitation', 'elicitation-sep1034-defaults', 'elicitation-sep1330-enums', 'json-schema-2020-12', 'server-stateless', 'http-custom-header-server-validation',
-  'resources-read-text', 'resources-read-binary', 'resources-templates-read', 'prompts-get-simple', 'prompts-get-with-args', 'prompts-get-embedded-resource', 'prompts-get-with-image',
-  ...['basic-elicitation', 'basic-sampling', 'basic-list-roots', 'request-state', 'multiple-input-requests', 'multi-round', 'non-tool-request', 'result-type', 'tampered-state', 'capability-check'].map(name => `input-required-result-${name}`)
+  'tools-call-simple-text', 'tools-call-image', 'tools-call-audio', 'tools-call-embedded-resource',
+  'tools-call-mixed-content', 'tools-call-with-logging', 'tools-call-error', 'tools-call-with-progress',
+  'tools-call-sampling', 'tools-call-elicitation', 'elicitation-sep1034-defaults', 'elicitation-sep1330-enums',
+  'json-schema-2020-12', 'server-stateless', 'http-custom-header-server-validation',
+  'resources-read-text', 'resources-read-binary', 'resources-templates-read', 'prompts-get-simple',
+  'prompts-get-with-args', 'prompts-get-embedded-resource', 'prompts-get-with-image',
+  ...[
+    'basic-elicitation', 'basic-sampling', 'basic-list-roots', 'request-state', 'multiple-input-requests',
+    'multi-round', 'non-tool-request', 'result-type', 'tampered-state', 'capability-check'
+  ].map(name => `input-required-result-${name}`)
 ]
 
 const fixtures = resolve('test/fixtures/mcp-conformance')
 const folder = mkdtempSync(join(tmpdir(), 'skillet-conformance-'))
 let wrong = 0
 try {
-  const programs = new Map([...new Set(suites.map(({ version }) => version))].map(version => [version, install(version)]))
+  const programs =
+    new Map([...new Set(suites.map(({ version }) => version))].map(version => [version, install(version)]))
   for (const [how, serverArgs, expected] of [
     ['as it is', [], named],
     ['with the fixtures', ['--skills', fixtures, '--config', join(fixtures, 'skillet.toml')], []]
@@ -59,12 +73,24 @@ function tell (what) {
   console.error(`conformance: ${what}`)
 }
 
-/** @returns the suite's program, which runs on Node 20 too: that lacks a function of `fs` that only other commands of it use */
+/**
+ * @returns the suite's program, which runs on Node 20 too: that lacks a function of `fs` that only other commands of it
+ * use
+ */
 function install (version) {
-  const home = process.env.MCP_CONFORMANCE === undefined ? join(folder, version) : join(process.env.MCP_CONFORMANCE, version)
+  const home = process.env.MCP_CONFORMANCE === undefined
+    ? join(folder, version)
+    : join(process.env.MCP_CONFORMANCE, version)
   if (process.env.MCP_CONFORMANCE === undefined) {
     mkdirSync(home)
-    const { status } = spawnSync('npm', ['install', '--prefix', home, '--no-save', '--no-audit', '--no-fund', '--loglevel=error', `@modelcontextprotocol/conformance@${version}`], { stdio: ['ignore', 'ignore', 'inherit'] })
+    const { status } = spawnSync(
+      'npm',
+      [
+        'install', '--prefix', home, '--no-save', '--no-audit', '--no-fund', '--loglevel=error',
+        `@modelcontextprotocol/conformance@${version}`
+      ],
+      { stdio: ['ignore', 'ignore', 'inherit'] }
+    )
     if (status !== 0) throw new Error(`version ${version} could not be installed`)
   }
   const program = join(home, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
@@ -74,7 +100,9 @@ function install (version) {
 
 /** @returns by scenario, whether it passed */
 function run (program, args, url) {
-  const { status, stdout, error } = spawnSync(process.execPath, [program, 'server', ...args, '--url', url], { cwd: folder, encoding: 'utf8', timeout: 280_000, maxBuffer: 64 * 1_048_576 })
+  const { status, stdout, error } = spawnSync(process.execPath, [program, 'server', ...args, '--url', url], {
+    cwd: folder, encoding: 'utf8', timeout: 280_000, maxBuffer: 64 * 1_048_576
+  })
   if (error !== undefined) throw error
   const [what, scenario] = args
   if (what === '--scenario') return new Map([[scenario, status === 0]])

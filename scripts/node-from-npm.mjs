@@ -1,5 +1,5 @@
-// A version of Node from the registry, for continuous integration and benchmarks: `node scripts/node-from-npm.mjs MAJOR` prints the path of
-// its program. It is kept in .node/, since node_modules and dist are made anew.
+// A version of Node from the registry, for continuous integration and benchmarks: `node scripts/node-from-npm.mjs
+// MAJOR` prints the path of its program. It is kept in .node/, since node_modules and dist are made anew.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -14,7 +14,11 @@ export function nodeFromNpm (major) {
   const folder = join(root, '.node', String(major))
   const path = join(folder, 'node_modules', name, platform === 'win32' ? 'bin/node.exe' : 'bin/node')
   if (!existsSync(path)) {
-    spawnSync('npm', ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--loglevel=error', `${name}@${major}`], { stdio: ['ignore', 'ignore', 'inherit'], shell: platform === 'win32' })
+    spawnSync(
+      'npm',
+      ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--loglevel=error', `${name}@${major}`],
+      { stdio: ['ignore', 'ignore', 'inherit'], shell: platform === 'win32' }
+    )
   }
   return existsSync(path) ? path : undefined
 }

@@ -1,6 +1,6 @@
-// Looks at the description that the built server gives of its API with Redocly and Spectral, and has clients that openapi-typescript
-// and openapi-python-client generate from it call all operations of that server. All of these programs are installed into a temporary folder; what
-// can't be reached is said to be skipped.
+// Looks at the description that the built server gives of its API with Redocly and Spectral, and has clients that
+// openapi-typescript and openapi-python-client generate from it call all operations of that server. All of these
+// programs are installed into a temporary folder; what can't be reached is said to be skipped.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,9 @@ import { transformSync } from 'esbuild'
 import { pythonWith } from './python.mjs'
 import { environmentIn, startServer } from './server.mjs'
 
-const packages = ['@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3', 'openapi-typescript@7.13.0', 'openapi-fetch@0.17.0']
+const packages = [
+  '@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3', 'openapi-typescript@7.13.0', 'openapi-fetch@0.17.0'
+]
 const requirements = ['openapi-python-client==0.29.1']
 const key = 'key-of-the-check'
 
@@ -21,7 +23,8 @@ try {
   // Clients have to send the key as the description says.
   server = await startServer(folder, ['--auth-required'], { SERVICE_API_KEY: key })
   const { url } = server
-  const document = await (await fetch(`${url}/api/openapi.json`, { headers: { authorization: `Bearer ${key}` } })).json()
+  const document =
+    await (await fetch(`${url}/api/openapi.json`, { headers: { authorization: `Bearer ${key}` } })).json()
   writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document))
   const calls = callsOf(document)
   if (install()) {
@@ -39,27 +42,40 @@ try {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** A call of each operation, by its examples, the one that makes an execution first. What an ended execution is asked answers with a conflict. */
+/**
+ * A call of each operation, by its examples, the one that makes an execution first. What an ended execution is asked
+ * answers with a conflict.
+ */
 function callsOf ({ paths }) {
-  const calls = Object.entries(paths).flatMap(([path, item]) => Object.entries(item).map(([method, { operationId, tags, parameters = [], requestBody }]) => ({
-    name: operationId,
-    tag: tags[0].toLowerCase(),
-    path,
-    method: method.toUpperCase(),
-    values: { path: valuesIn('path', parameters), query: valuesIn('query', parameters) },
-    ...(requestBody !== undefined && { body: requestBody.content['application/json'].example }),
-    status: operationId === 'cancel_execution' ? 409 : 200
-  })))
+  const calls = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId, tags, parameters = [], requestBody }]) => ({
+      name: operationId,
+      tag: tags[0].toLowerCase(),
+      path,
+      method: method.toUpperCase(),
+      values: { path: valuesIn('path', parameters), query: valuesIn('query', parameters) },
+      ...(requestBody !== undefined && { body: requestBody.content['application/json'].example }),
+      status: operationId === 'cancel_execution' ? 409 : 200
+    })))
   return calls.sort((a, b) => Number(b.name === 'execute') - Number(a.name === 'execute'))
 }
 
 function valuesIn (where, parameters) {
-  return Object.fromEntries(parameters.filter(one => one.in === where && 'example' in one).map(({ name, example }) => [name, example]))
+  return Object.fromEntries(
+    parameters.filter(one => one.in === where && 'example' in one).map(({ name, example }) => [name, example])
+  )
 }
 
 /** @returns whether the registry could be reached */
 function install () {
-  const { status, stderr } = spawnSync('npm', ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...packages], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(
+    'npm',
+    [
+      'install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error',
+      ...packages
+    ],
+    { encoding: 'utf8' }
+  )
   if (status === 0) return true
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/.test(stderr)) return false
   throw new Error(`npm could not install ${packages.join(' ')}: ${stderr}`)
@@ -97,7 +113,10 @@ console.log('${calls.length} operations called by a client of openapi-typescript
 `
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
   writeFileSync(join(folder, 'client.ts'), text)
-  run(resolve('node_modules/.bin/tsc'), ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2023', '--lib', 'es2023,dom', '--module', 'nodenext', '--types', '', '--allowImportingTsExtensions', 'client.ts'])
+  run(resolve('node_modules/.bin/tsc'), [
+    '--noEmit', '--strict', '--skipLibCheck', '--target', 'es2023', '--lib', 'es2023,dom', '--module', 'nodenext',
+    '--types', '', '--allowImportingTsExtensions', 'client.ts'
+  ])
   writeFileSync(join(folder, 'client.js'), transformSync(text, { loader: 'ts', format: 'esm' }).code)
   run(process.execPath, ['client.js'])
 }
@@ -105,14 +124,26 @@ console.log('${calls.length} operations called by a client of openapi-typescript
 function callFromPython (python, url, calls) {
   const path = `${python}:${env.PATH}` // its generator formats what it made with a program beside it
   mkdirSync(join(folder, 'python'))
-  run(join(python, 'openapi-python-client'), ['generate', '--path', 'openapi.json', '--output-path', 'python/skillet_client', '--meta', 'none', '--fail-on-warning'], { PATH: path })
+  run(
+    join(python, 'openapi-python-client'),
+    [
+      'generate', '--path', 'openapi.json', '--output-path', 'python/skillet_client', '--meta', 'none',
+      '--fail-on-warning'
+    ],
+    { PATH: path }
+  )
   writeFileSync(join(folder, 'calls.json'), JSON.stringify(calls))
-  run(join(python, 'python'), [resolve('scripts/openapi-clients.py'), url, key, 'calls.json'], { PYTHONPATH: join(folder, 'python') })
+  run(join(python, 'python'), [resolve('scripts/openapi-clients.py'), url, key, 'calls.json'], {
+    PYTHONPATH: join(folder, 'python')
+  })
 }
 
 function run (program, args, more = {}) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: folder, env: { ...env, ...more }, encoding: 'utf8' })
-  if (status !== 0) throw new Error(error?.message ?? `${[program, ...args].join(' ')} ended with ${status}:\n${stdout}${stderr}`)
+  const { status, stdout, stderr, error } =
+    spawnSync(program, args, { cwd: folder, env: { ...env, ...more }, encoding: 'utf8' })
+  if (status !== 0) {
+    throw new Error(error?.message ?? `${[program, ...args].join(' ')} ended with ${status}:\n${stdout}${stderr}`)
+  }
   const [said] = stdout.trim().split('\n').slice(-1)
   if (said) console.log(said)
 }

@@ -1,7 +1,9 @@
-// Looks at the package as the tools of whoever installs it do: publint and attw at what it exports, and TypeScript, as strict as it gets, at
-// what a plugin makes of its types. Reaches no network.
+// Looks at the package as the tools of whoever installs it do: publint and attw at what it exports, and TypeScript, as
+// strict as it gets, at what a plugin makes of its types. Reaches no network.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +19,8 @@ run('publint', ['node_modules/publint/src/cli.js', 'run', tarball, '--strict'])
 // CommonJS reaches the package by import() alone, on purpose.
 run('attw', ['node_modules/@arethetypeswrong/cli/dist/index.js', tarball, '--profile', 'esm-only', '--no-emoji'])
 
-// The packed types, beside what its dependencies bring. (Those of xstate don't compile with exactOptionalPropertyTypes.)
+// The packed types, beside what its dependencies bring. (Those of xstate don't compile with
+// exactOptionalPropertyTypes.)
 const installed = join(folder, 'node_modules', 'skillet')
 mkdirSync(installed, { recursive: true })
 execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])

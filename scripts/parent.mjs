@@ -1,11 +1,14 @@
-// What lets the server of `npm start` end with npm. npm starts a shell, and the shell the server: a signal that ends npm reaches
-// neither, since a shell that waits does not pass it on.
+// What lets the server of `npm start` end with npm. npm starts a shell, and the shell the server: a signal that ends
+// npm reaches neither, since a shell that waits does not pass it on.
 import { readFileSync } from 'node:fs'
 
 /** How often npm is looked for, in milliseconds. */
 const every_ms = 500
 
-/** Sends this process SIGTERM, as Ctrl-C would end it, once the npm that started it is gone. Without npm it does nothing. */
+/**
+ * Sends this process SIGTERM, as Ctrl-C would end it, once the npm that started it is gone. Without npm it does
+ * nothing.
+ */
 export function endWithNpm () {
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid

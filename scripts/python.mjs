@@ -13,7 +13,9 @@ const unreachable = /\(from versions: none\)/
 export function pythonWith (folder, requirements) {
   const bin = join(folder, 'venv', 'bin')
   if (spawnSync('python3', ['-m', 'venv', join(folder, 'venv')], { stdio: 'inherit' }).status !== 0) return undefined
-  const { status, stderr } = spawnSync(join(bin, 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...requirements], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(
+    join(bin, 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...requirements], { encoding: 'utf8' }
+  )
   if (status === 0) return bin
   if (unreachable.test(stderr)) return undefined
   throw new Error(`pip could not install ${requirements.join(' ')}: ${stderr}`)

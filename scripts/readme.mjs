@@ -1,5 +1,5 @@
-// Renews what the pages say from elsewhere, after a build: the table of settings from the schema, and what is said of the
-// benchmarks from their results. Tests check that it was.
+// Renews what the pages say from elsewhere, after a build: the table of settings from the schema, and what is said of
+// the benchmarks from their results. Tests check that it was.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { summaryOf, tableOf } from '../dist/bench/lib/results.js'
 import { configSchema } from '../dist/kernel/index.js'
@@ -15,6 +15,9 @@ const parts = {
 for (const [file, derived] of Object.entries(parts)) {
   const path = new URL(`../${file}`, import.meta.url)
   let text = readFileSync(path, 'utf8')
-  for (const [name, part] of Object.entries(derived)) text = text.replace(new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- /${name} -->)`), (_, begin, end) => begin + part + end)
+  for (const [name, part] of Object.entries(derived)) {
+    text = text.replace(new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- /${name} -->)`), (_, begin, end) =>
+      begin + part + end)
+  }
   writeFileSync(path, text)
 }

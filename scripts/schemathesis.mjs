@@ -15,7 +15,8 @@ try {
   server = await startServer(folder, withoutLimits)
   run(program, [
     '--config-file', resolve('test/schemathesis.toml'), 'run', `${server.url}/api/openapi.json`,
-    '--checks', 'all', '--phases', 'examples,coverage,fuzzing,stateful', '--max-examples', '50', '--seed', '20260101', '--workers', '1', '--max-response-time', '40', '--no-color'
+    '--checks', 'all', '--phases', 'examples,coverage,fuzzing,stateful', '--max-examples', '50', '--seed', '20260101',
+    '--workers', '1', '--max-response-time', '40', '--no-color'
   ])
 } catch (error) {
   console.error(`schemathesis: ${error.message}`)

@@ -7,7 +7,9 @@ export const withoutLimits = ['--server-rate-limit-per-minute', '0', '--server-r
 
 /** The environment of a program whose home is this folder. */
 export function environmentIn (home) {
-  return { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), XDG_DATA_HOME: join(home, 'data') }
+  return {
+    PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), XDG_DATA_HOME: join(home, 'data')
+  }
 }
 
 /**
@@ -16,7 +18,9 @@ export function environmentIn (home) {
  * @throws Error when it does not start
  */
 export async function startServer (home, args = [], env = {}) {
-  const child = spawn(process.execPath, [resolve('dist/program/main.js'), 'serve', '--port', '0', '--json', '--log-level', 'warn', ...args], {
+  const child = spawn(process.execPath, [
+    resolve('dist/program/main.js'), 'serve', '--port', '0', '--json', '--log-level', 'warn', ...args
+  ], {
     cwd: home, env: { ...environmentIn(home), ...env }, stdio: ['ignore', 'pipe', 'inherit']
   })
   const stop = () => { child.kill('SIGKILL') }

@@ -9,7 +9,10 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const installStamp = join(root, 'node_modules', '.skillet-install')
 const buildStamp = join(root, 'dist', '.skillet-build')
-const sources = ['kernel', 'plugins', 'skills', 'test', 'bench', 'scripts/build.mjs', 'scripts/schemas.mjs', 'scripts/third-party.mjs', 'scripts/skill-packages.mjs', 'scripts/program', 'package.json', 'tsconfig.json']
+const sources = [
+  'kernel', 'plugins', 'skills', 'test', 'bench', 'scripts/build.mjs', 'scripts/schemas.mjs', 'scripts/third-party.mjs',
+  'scripts/skill-packages.mjs', 'scripts/program', 'package.json', 'tsconfig.json'
+]
 
 /** Debian's package for each command we may need. */
 const packageOf = { git: 'git', sqlite3: 'sqlite3', python3: 'python3', make: 'make', 'g++': 'g++' }
@@ -18,32 +21,48 @@ const packageOf = { git: 'git', sqlite3: 'sqlite3', python3: 'python3', make: 'm
 export function setUp ({ tests = false } = {}) {
   process.chdir(root)
   const [major, minor] = process.versions.node.split('.').map(Number)
-  if (major < 20 || (major === 20 && minor < 19)) fail(`Skillet needs Node.js 20.19 or later; this is ${process.versions.node}. Install it from https://nodejs.org`)
+  if (major < 20 || (major === 20 && minor < 19)) {
+    fail(`Skillet needs Node.js 20.19 or later; this is ${process.versions.node}. Install it from https://nodejs.org`)
+  }
   // The skill `git` runs git; the tests make databases with sqlite3.
   for (const command of tests ? ['git', 'sqlite3'] : ['git']) {
     if (!missing(command)) continue
-    const text = `The command \`${command}\` is missing: ${command === 'git' ? 'the skill `git` needs it' : 'the tests need it'}. Install the system package \`${packageOf[command]}\` (Debian, Ubuntu: apt-get install ${packageOf[command]}).`
+    const why = command === 'git' ? 'the skill `git` needs it' : 'the tests need it'
+    const named = packageOf[command]
+    const text = `The command \`${command}\` is missing: ${why}. `
+      + `Install the system package \`${named}\` (Debian, Ubuntu: apt-get install ${named}).`
     if (tests) fail(text)
     else console.warn(text)
   }
   install()
-  if (tests) once(join(root, 'node_modules', '.skillet-tap'), installKey(), 'Preparing the test runner', () => run('node_modules/tap/dist/esm/run.mjs', ['build']))
+  if (tests) {
+    once(join(root, 'node_modules', '.skillet-tap'), installKey(), 'Preparing the test runner', () =>
+      run('node_modules/tap/dist/esm/run.mjs', ['build']))
+  }
   once(buildStamp, buildKey(), 'Building', () => run('scripts/build.mjs', []))
 }
 
-/** Says how `skillet` becomes a command, where it is none yet; on standard error, since what `serve` prints may be read by a program. */
+/**
+ * Says how `skillet` becomes a command, where it is none yet; on standard error, since what `serve` prints may be read
+ * by a program.
+ */
 export function tellOfCommand () {
   const folders = (process.env.PATH ?? '').split(delimiter)
-  if (!folders.some(folder => existsSync(join(folder, 'skillet')))) console.error('To make `skillet` a command everywhere on this machine: npm install --global .')
+  if (!folders.some(folder => existsSync(join(folder, 'skillet')))) {
+    console.error('To make `skillet` a command everywhere on this machine: npm install --global .')
+  }
 }
 
 function install () {
   once(installStamp, installKey(), 'Installing dependencies from package-lock.json (a minute or so)', () => {
     const npm = process.env.npm_execpath
     const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
-    // An npm that does not know `allowScripts` runs all install scripts. One fetches what a closed network refuses and we don't use, one
-    // tells strangers of the install.
-    const options = { stdio: 'inherit', env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip', SCARF_ANALYTICS: 'false' } }
+    // An npm that does not know `allowScripts` runs all install scripts. One fetches what a closed network refuses and
+    // we don't use, one tells strangers of the install.
+    const options = {
+      stdio: 'inherit',
+      env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip', SCARF_ANALYTICS: 'false' }
+    }
     const { status } = npm === undefined
       ? spawnSync('npm', args, { ...options, shell: process.platform === 'win32' })
       : spawnSync(process.execPath, [npm, ...args], options)

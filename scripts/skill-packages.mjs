@@ -1,5 +1,5 @@
-// Puts the packages that only the bundled skills use (skills/package.json) into dist/skills/node_modules, each in one file: a script thread
-// loads one instead of hundreds, and who installs Skillet needs none of them.
+// Puts the packages that only the bundled skills use (skills/package.json) into dist/skills/node_modules, each in one
+// file: a script thread loads one instead of hundreds, and who installs Skillet needs none of them.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -14,9 +14,13 @@ export async function bundleSkillPackages () {
   const own = Object.keys(ofSkills).filter(name => !(name in ofProgram))
   const specifiers = importedOf('dist/skills').filter(specifier => own.includes(packageOf(specifier)))
   for (const name of own) {
-    const entries = specifiers.filter(specifier => packageOf(specifier) === name).map(specifier => [`.${specifier.slice(name.length)}`, `./${fileOf(specifier)}`])
+    const entries = specifiers.filter(specifier => packageOf(specifier) === name)
+      .map(specifier => [`.${specifier.slice(name.length)}`, `./${fileOf(specifier)}`])
     mkdirSync(join(folder, name), { recursive: true })
-    writeFileSync(join(folder, name, 'package.json'), `${JSON.stringify({ name, version: ofSkills[name], type: 'module', exports: Object.fromEntries(entries) })}\n`)
+    writeFileSync(
+      join(folder, name, 'package.json'),
+      `${JSON.stringify({ name, version: ofSkills[name], type: 'module', exports: Object.fromEntries(entries) })}\n`
+    )
   }
   // What a package written for CommonJS exports is known when it was loaded, so that each is bundled twice.
   await bundle(specifiers, () => 'export { all }')
@@ -25,14 +29,16 @@ export async function bundleSkillPackages () {
     const { all } = await import(pathToFileURL(join(folder, packageOf(specifier), fileOf(specifier))).href)
     names.set(specifier, Object.keys(all).filter(name => /^[\p{L}$_][\p{L}\p{N}$_]*$/u.test(name)))
   }
-  const { metafile } = await bundle(specifiers, specifier => names.get(specifier).map((name, i) => `const value${i} = all.${name}\nexport { value${i} as ${name} }`).join('\n'))
+  const { metafile } = await bundle(specifiers, specifier =>
+    names.get(specifier).map((name, i) => `const value${i} = all.${name}\nexport { value${i} as ${name} }`).join('\n'))
   writeFileSync(join(folder, 'LICENSES.txt'), licencesOf(Object.keys(metafile.inputs)))
 }
 
 /** @param exportsOf the text that exports what of `all`, the namespace of a package */
 async function bundle (specifiers, exportsOf) {
   return await build({
-    entryPoints: specifiers.map(specifier => ({ in: scheme + specifier, out: join(packageOf(specifier), fileOf(specifier).slice(0, -'.mjs'.length)) })),
+    entryPoints: specifiers.map(specifier =>
+      ({ in: scheme + specifier, out: join(packageOf(specifier), fileOf(specifier).slice(0, -'.mjs'.length)) })),
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -48,8 +54,12 @@ async function bundle (specifiers, exportsOf) {
     plugins: [{
       name: 'skill-packages',
       setup ({ onResolve, onLoad }) {
-        onResolve({ filter: new RegExp(`^${scheme}`) }, ({ path }) => ({ path: path.slice(scheme.length), namespace: scheme }))
-        onLoad({ filter: /^/, namespace: scheme }, ({ path }) => ({ contents: `import * as all from '${path}'\n${exportsOf(path)}\n`, resolveDir: resolve('skills') }))
+        onResolve(
+          { filter: new RegExp(`^${scheme}`) },
+          ({ path }) => ({ path: path.slice(scheme.length), namespace: scheme })
+        )
+        onLoad({ filter: /^/, namespace: scheme }, ({ path }) =>
+          ({ contents: `import * as all from '${path}'\n${exportsOf(path)}\n`, resolveDir: resolve('skills') }))
       }
     }]
   })
@@ -57,18 +67,23 @@ async function bundle (specifiers, exportsOf) {
 
 /** The packages that compiled files import, each as it is named. */
 function importedOf (place) {
-  const files = readdirSync(place, { recursive: true }).filter(file => file.endsWith('.js') && !file.includes('node_modules'))
-  const found = files.flatMap(file => [...readFileSync(join(place, file), 'utf8').matchAll(/^(?:import|export)\s[^'"]*['"]([^.'"][^'"]*)['"]|\bimport\(['"]([^.'"][^'"]*)['"]\)/gm)])
+  const files = readdirSync(place, { recursive: true })
+    .filter(file => file.endsWith('.js') && !file.includes('node_modules'))
+  const found = files.flatMap(file => [...readFileSync(join(place, file), 'utf8').matchAll(
+    /^(?:import|export)\s[^'"]*['"]([^.'"][^'"]*)['"]|\bimport\(['"]([^.'"][^'"]*)['"]\)/gm
+  )])
   return [...new Set(found.map(([, fixed, later]) => fixed ?? later))].sort()
 }
 
 /** The licences of all packages that a bundle was made of. */
 function licencesOf (inputs) {
-  const folders = new Set(inputs.map(input => /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean))
+  const folders =
+    new Set(inputs.map(input => /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean))
   return [...folders].sort().map(place => {
     const { name, version, license } = readJson(join(place, 'package.json'))
     const files = readdirSync(place).filter(file => /^(licen[cs]e|notice|copying)/i.test(file))
-    return [`${name} ${version} (${license})`, ...files.map(file => readFileSync(join(place, file), 'utf8').trim())].join('\n\n')
+    return [`${name} ${version} (${license})`, ...files.map(file => readFileSync(join(place, file), 'utf8').trim())]
+      .join('\n\n')
   }).join(`\n\n${'-'.repeat(80)}\n\n`)
 }
 

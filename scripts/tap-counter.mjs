@@ -1,5 +1,5 @@
-// Counts the tests in TAP as node-tap writes it: a line of a test ends with its time, and those within it stand before it,
-// indented by four more spaces. Assertions have no time. A test with tests in it counts as these.
+// Counts the tests in TAP as node-tap writes it: a line of a test ends with its time, and those within it stand before
+// it, indented by four more spaces. Assertions have no time. A test with tests in it counts as these.
 
 /** Counts tests line by line. */
 export class TapCounter {

@@ -1,15 +1,16 @@
-// Checks what `npm pack` makes: `node scripts/tarball.mjs [NODE] [--native]` installs it with that Node, into an empty folder and home,
-// where no compiler and nothing of this folder can be found, and then runs `run`, `search`, `doctor`, `mcp` and `serve` as a user would, and tests and serves plugins that `init --plugin` writes.
+// Checks what `npm pack` makes: `node scripts/tarball.mjs [NODE] [--native]` installs it with that Node, into an empty
+// folder and home, where no compiler and nothing of this folder can be found, and then runs `run`, `search`, `doctor`,
+// `mcp` and `serve` as a user would, and tests and serves plugins that `init --plugin` writes.
 // --native: with the variable that keeps onnxruntime-node; without, what is left out must not be missed.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { checkPlugins } from './tarball-plugins.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const native = process.argv.includes('--native')
@@ -24,12 +25,23 @@ const bin = join(folder, 'bin')
 const home = join(folder, 'home')
 for (const path of [prefix, bin, home]) mkdirSync(path)
 const npm = realpathSync(which('npm'))
-for (const command of ['sh', 'env', 'git', 'sqlite3', 'wc', 'cat']) symlinkSync(realpathSync(which(command)), join(bin, command))
+for (const command of ['sh', 'env', 'git', 'sqlite3', 'wc', 'cat']) {
+  symlinkSync(realpathSync(which(command)), join(bin, command))
+}
 symlinkSync(node, join(bin, 'node'))
 /** Of our own environment, what reaches the registry. */
-const registry = Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(npm_config_(registry|cafile)|https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_(file|dir))$/i.test(name)))
-const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim() // the files are fetched once for all versions of Node
-const env = { ...registry, PATH: `${join(prefix, 'bin')}${delimiter}${bin}`, HOME: home, LANG: 'C.UTF-8', npm_config_cache: cache, npm_config_update_notifier: 'false' }
+const registry = Object.fromEntries(Object.entries(process.env).filter(([name]) =>
+  /^(npm_config_(registry|cafile)|https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_(file|dir))$/i.test(name)))
+// The files are fetched once for all versions of Node.
+const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim()
+const env = {
+  ...registry,
+  PATH: `${join(prefix, 'bin')}${delimiter}${bin}`,
+  HOME: home,
+  LANG: 'C.UTF-8',
+  npm_config_cache: cache,
+  npm_config_update_notifier: 'false'
+}
 const options = { env, cwd: home, encoding: 'utf8', timeout: patience_ms }
 
 await check()
@@ -39,13 +51,18 @@ async function check () {
   execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { stdio: ['ignore', 'ignore', 'inherit'] })
   const tarball = join(folder, readdirSync(folder).find(name => name.endsWith('.tgz')))
   const begun_ms = performance.now()
-  const install = spawnSync(node, [npm, 'install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', tarball], { ...options, env: { ...env, ...(native && { ONNXRUNTIME_NODE_INSTALL: 'skip' }) }, timeout: 600_000 })
+  const install = spawnSync(
+    node,
+    [npm, 'install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', tarball],
+    { ...options, env: { ...env, ...(native && { ONNXRUNTIME_NODE_INSTALL: 'skip' }) }, timeout: 600_000 }
+  )
   assert.equal(install.status, 0, install.stderr)
   const installed_s = (performance.now() - begun_ms) / 1000
   assert.doesNotMatch(install.stderr, /EBADENGINE/)
   const modules = join(prefix, 'lib/node_modules/skillet/node_modules')
   assert.ok(!existsSync(join(modules, '@scarf')), 'no install script of a stranger runs')
-  console.log(`${version}: a tarball of ${mebibytes(statSync(tarball).size)} MiB, installed in ${installed_s.toFixed(0)} s, ${mebibytes(sizeOf(prefix))} MiB`)
+  const sizes = { packed: mebibytes(statSync(tarball).size), installed: mebibytes(sizeOf(prefix)) }
+  console.log(`${version}: a tarball of ${sizes.packed} MiB, installed in ${installed_s.toFixed(0)} s, ${sizes.installed} MiB`)
 
   assert.match(skillet('--version'), /^\d+\.\d+\.\d+\n$/)
   assert.match(skillet('run', 'text:count', 'text=one two'), /2/)
@@ -54,26 +71,48 @@ async function check () {
   doctor()
   await mcp()
   await serve()
-  await plugins(tarball)
+  await checkPlugins(tarball, { node, npm, home, options, skillet })
 }
 
 /** Tools whose packages come with the skills instead of being installed. */
 function bundledPackages () {
   assert.equal(skillet('run', 'math:evaluate', 'expression=1/3 + 1/6', 'numbers=Fraction'), '1/2\n')
-  assert.match(skillet('run', 'time:cron', 'expression=30 9 * * 1-5', 'zone=Europe/Berlin', 'from=2026-03-27T12:00'), /2026-03-30T09:30/)
-  assert.equal(skillet('run', 'data:convert', 'text=<a><b>1</b></a>', 'from=xml', 'to=json', 'indent=0'), '{"a":{"b":"1"}}\n')
-  assert.equal(skillet('run', 'data:convert', 'text=a,b\n1,2\n', 'from=csv', 'to=json', 'indent=0'), '[{"a":"1","b":"2"}]\n')
+  assert.match(
+    skillet('run', 'time:cron', 'expression=30 9 * * 1-5', 'zone=Europe/Berlin', 'from=2026-03-27T12:00'),
+    /2026-03-30T09:30/
+  )
+  assert.equal(
+    skillet('run', 'data:convert', 'text=<a><b>1</b></a>', 'from=xml', 'to=json', 'indent=0'),
+    '{"a":{"b":"1"}}\n'
+  )
+  assert.equal(
+    skillet('run', 'data:convert', 'text=a,b\n1,2\n', 'from=csv', 'to=json', 'indent=0'),
+    '[{"a":"1","b":"2"}]\n'
+  )
   assert.match(skillet('run', 'data:diff', 'before={"a": 1}', 'after={"a": 2}'), /replace/)
   assert.match(skillet('run', 'web:markdown', 'html=<h1>Tea</h1>'), /^# Tea/)
   assert.match(skillet('run', 'text:diff', 'before=a', 'after=b'), /^\+b$/m)
-  for (const name of ['mathjs', 'cheerio', 'luxon']) assert.ok(!existsSync(join(prefix, 'lib/node_modules/skillet/node_modules', name)), `${name} is not installed beside`)
+  for (const name of ['mathjs', 'cheerio', 'luxon']) {
+    assert.ok(
+      !existsSync(join(prefix, 'lib/node_modules/skillet/node_modules', name)),
+      `${name} is not installed beside`
+    )
+  }
 }
 
 function doctor () {
   const { healthy, findings } = JSON.parse(skillet('doctor', '--json', '--port', '0'))
-  for (const { about, text } of findings.filter(({ about }) => ['search', 'HTTP engine'].includes(about))) console.log(`  ${about}: ${text}`)
+  for (const { about, text } of findings.filter(({ about }) => ['search', 'HTTP engine'].includes(about))) {
+    console.log(`  ${about}: ${text}`)
+  }
   assert.ok(healthy, JSON.stringify(findings))
-  if (native) assert.ok(findings.some(({ about, level, text }) => about === 'search' && level === 'ok' && text.includes('onnxruntime-node')), 'the model runs in native code')
+  if (native) {
+    assert.ok(
+      findings.some(({ about, level, text }) =>
+        about === 'search' && level === 'ok' && text.includes('onnxruntime-node')),
+      'the model runs in native code'
+    )
+  }
 }
 
 async function mcp () {
@@ -89,13 +128,19 @@ async function mcp () {
       if (message.id === id) return message.result
     }
   }
-  await call(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'tarball', version: '1' } })
+  await call(1, 'initialize', {
+    protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'tarball', version: '1' }
+  })
   send({ method: 'notifications/initialized' })
-  const { structuredContent } = await call(2, 'tools/call', { name: 'execute', arguments: { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } } })
+  const { structuredContent } = await call(2, 'tools/call', {
+    name: 'execute',
+    arguments: { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } }
+  })
   assert.equal(structuredContent.status, 'success')
   const end_ms = performance.now() + patience_ms
   for (let id = 3, mode = ''; mode !== 'hybrid'; id++) {
-    const answer = await call(id, 'tools/call', { name: 'search_skills', arguments: { query: `${question} ${id}` } }) // answers are kept
+    // Answers are kept.
+    const answer = await call(id, 'tools/call', { name: 'search_skills', arguments: { query: `${question} ${id}` } })
     mode = answer.structuredContent.mode
     assert.ok(performance.now() < end_ms, 'an agent searches by words alone')
   }
@@ -104,10 +149,16 @@ async function mcp () {
 }
 
 async function serve () {
-  const child = spawn('skillet', ['serve', '--port', '0', '--json', '--search-preload'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn('skillet', ['serve', '--port', '0', '--json', '--search-preload'], {
+    ...options,
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   const [first] = await once(child.stdout.setEncoding('utf8'), 'data')
   const { url } = JSON.parse(first)
-  const ask = async (path, body) => await (await fetch(url + path, { signal: AbortSignal.timeout(patience_ms), ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }) })).json()
+  const ask = async (path, body) => await (await fetch(url + path, {
+    signal: AbortSignal.timeout(patience_ms),
+    ...(body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  })).json()
   const end_ms = performance.now() + patience_ms
   let health = await ask('/api/health')
   while (health.search.mode !== 'hybrid' && performance.now() < end_ms) {
@@ -116,69 +167,24 @@ async function serve () {
   }
   assert.deepEqual([health.status, health.quarantined], ['healthy', []])
   found(await ask('/api/search', { query: question }))
-  assert.equal((await ask('/api/execute', { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } })).status, 'success')
-  for (const path of ['/docs/api', '/docs/api/swagger-ui-bundle.js']) assert.equal((await fetch(url + path)).status, 200, path)
-  child.kill('SIGTERM')
-  assert.deepEqual(await once(child, 'exit'), [0, null])
-}
-
-/**
- * Plugins of a stranger, each in a folder of its own, where `npm install` puts the tarball: their suites pass there, and a server runs with
- * all of them. The transport is typed, too, which `scripts/package.mjs` looks at.
- */
-async function plugins (tarball) {
-  const slots = ['transport', 'storage', 'executor', 'skills']
-  const parent = join(home, 'plugins')
-  const files = slots.map(slot => {
-    const written = JSON.parse(skillet('init', '--plugin', slot, `my-${slot}`, '--directory', parent, '--json'))
-    const tested = spawnSync(node, ['--test', '--test-reporter=tap'], { ...options, cwd: written.folder })
-    assert.equal(tested.status, 0, tested.stdout)
-    console.log(`  the plugin ${written.name}: ${/# tests (\d+)/.exec(tested.stdout)[1]} tests of its slot pass`)
-    return written.plugin
-  })
-  // A copy of Skillet beside a plugin, as npm installs one that is named as a dependency: the server runs with it all the same.
-  const copy = join(parent, 'my-transport')
-  const install = spawnSync(node, [npm, 'install', '--no-audit', '--no-fund', '--no-save', '--ignore-scripts', tarball], { ...options, cwd: copy, timeout: 600_000 })
-  assert.equal(install.status, 0, install.stderr)
-  assert.ok(!lstatSync(join(copy, 'node_modules/skillet')).isSymbolicLink(), 'it is a copy')
-  const folder = join(home, 'packages')
-  mkdirSync(join(folder, 'one'), { recursive: true })
-  writeFileSync(join(folder, 'one/package.json'), '{ "description": "A package", "scripts": { "hello": "echo hello" } }')
-  const port = await freePort()
-  writeFileSync(join(home, 'skillet.toml'), `plugins = ${JSON.stringify(files)}\n[plugin.my-skills]\nfolder = ${JSON.stringify(folder)}\n[plugin.my-transport]\nport = ${port}\n`)
-  const child = spawn('skillet', ['serve', '--port', '0', '--json'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
-  process.prependListener('exit', () => { child.kill('SIGKILL') }) // before its folder goes
-  const [first] = await once(child.stdout.setEncoding('utf8'), 'data')
-  const health = await (await fetch(`${JSON.parse(first).url}/api/health`)).json()
-  for (const slot of slots) assert.ok(health.plugins.some(({ name, state }) => name === `my-${slot}` && state === 'ready'), JSON.stringify(health))
-  const socket = connect(port, '127.0.0.1')
-  const replies = createInterface({ input: socket })[Symbol.asyncIterator]()
-  const call = async (operation, input) => {
-    socket.write(`${JSON.stringify({ operation, input })}\n`)
-    return JSON.parse((await replies.next()).value)
+  assert.equal(
+    (await ask('/api/execute', { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } })).status,
+    'success'
+  )
+  for (const path of ['/docs/api', '/docs/api/swagger-ui-bundle.js']) {
+    assert.equal((await fetch(url + path)).status, 200, path)
   }
-  assert.equal((await call('get_skill', { name: 'one' })).output.description, 'A package')
-  assert.equal((await call('execute', { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } })).output.status, 'success')
-  assert.equal((await call('execute', { skill_name: 'nobody', tool_name: 'x', parameters: {} })).error.code, 'SKILL_NOT_FOUND')
-  assert.equal((await call('list_executions', {})).output.total, 1)
-  socket.destroy()
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [0, null])
-  rmSync(join(home, 'skillet.toml'))
-}
-
-async function freePort () {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  await new Promise(done => { server.close(done) })
-  return port
 }
 
 /** A question that has no word in common with the tool that answers it. */
 function found ({ mode, results }) {
   assert.equal(mode, 'hybrid')
-  assert.ok(results.slice(0, 5).some(({ skill_name }) => skill_name === 'git'), JSON.stringify(results.map(({ skill_name, tool_name }) => `${skill_name}:${tool_name}`)))
+  assert.ok(
+    results.slice(0, 5).some(({ skill_name }) => skill_name === 'git'),
+    JSON.stringify(results.map(({ skill_name, tool_name }) => `${skill_name}:${tool_name}`))
+  )
 }
 
 /** What a command prints; it must succeed. */
@@ -195,7 +201,9 @@ function which (command) {
 }
 
 function sizeOf (path) {
-  return readdirSync(path, { withFileTypes: true, recursive: true }).filter(entry => entry.isFile()).reduce((sum, entry) => sum + statSync(join(entry.parentPath ?? entry.path, entry.name)).size, 0)
+  return readdirSync(path, { withFileTypes: true, recursive: true })
+    .filter(entry => entry.isFile())
+    .reduce((sum, entry) => sum + statSync(join(entry.parentPath ?? entry.path, entry.name)).size, 0)
 }
 
 function mebibytes (bytes) {

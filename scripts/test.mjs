@@ -1,6 +1,6 @@
-// `npm test`: sets up what is missing, then runs every test, or those whose path contains an argument. Prints a line for
-// each file and whatever failed, keeps everything in dist/test-results.tap, and ends with a line `N passed, N failed`: tests, not
-// assertions.
+// `npm test`: sets up what is missing, then runs every test, or those whose path contains an argument. Prints a line
+// for each file and whatever failed, keeps everything in dist/test-results.tap, and ends with a line `N passed, N
+// failed`: tests, not assertions.
 import { spawn } from 'node:child_process'
 import { createWriteStream, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -11,7 +11,8 @@ import { TapCounter } from './tap-counter.mjs'
 
 setUp({ tests: true })
 const wanted = process.argv.slice(2)
-const files = list('dist/test').filter(path => path.endsWith('.test.js') && (wanted.length === 0 || wanted.some(part => path.includes(part))))
+const files = list('dist/test')
+  .filter(path => path.endsWith('.test.js') && (wanted.length === 0 || wanted.some(part => path.includes(part))))
 if (files.length === 0) {
   console.error(`No test file's path contains ${wanted.join(' or ')}.`)
   process.exit(1)
@@ -19,7 +20,11 @@ if (files.length === 0) {
 
 // The runner would leave a core alone; many tests wait for processes and timers.
 const results = createWriteStream('dist/test-results.tap')
-const tap = spawn(process.execPath, ['node_modules/tap/dist/esm/run.mjs', '--reporter=tap', `--jobs=${availableParallelism()}`, ...files], { stdio: ['ignore', 'pipe', 'inherit'] })
+const tap = spawn(
+  process.execPath,
+  ['node_modules/tap/dist/esm/run.mjs', '--reporter=tap', `--jobs=${availableParallelism()}`, ...files],
+  { stdio: ['ignore', 'pipe', 'inherit'] }
+)
 const counter = new TapCounter()
 let shown = false // the description of a failure, up to its closing `...`
 for await (const line of createInterface({ input: tap.stdout })) {
@@ -37,5 +42,6 @@ console.log(`${counter.passed} passed, ${failed} failed`)
 process.exitCode = status === 0 ? 0 : 1
 
 function list (folder) {
-  return readdirSync(folder, { withFileTypes: true }).flatMap(entry => entry.isDirectory() ? list(join(folder, entry.name)) : [join(folder, entry.name)])
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap(entry => entry.isDirectory() ? list(join(folder, entry.name)) : [join(folder, entry.name)])
 }

@@ -18,22 +18,30 @@ export const generator = program === undefined ? 'Node, one thread' : 'C, one th
  * @throws Error when a reply is not 200: a number of refusals a second says nothing
  */
 export async function load (port: number, request: Buffer, connections: number, seconds: number): Promise<Load> {
-  const { requests, failed, ...rest } = await (program === undefined ? loadByNode(port, request, connections, seconds) : loadByC(program, port, request, connections, seconds))
+  const { requests, failed, ...rest } = await (program === undefined
+    ? loadByNode(port, request, connections, seconds)
+    : loadByC(program, port, request, connections, seconds))
   if (failed > 0 || requests === 0) throw new Error(`${failed} of ${requests} requests failed`)
   return { requests, ...rest }
 }
 
 type Seen = Load & { failed: number }
 
-async function loadByC (program: string, port: number, request: Buffer, connections: number, seconds: number): Promise<Seen> {
+async function loadByC (
+  program: string, port: number, request: Buffer, connections: number, seconds: number
+): Promise<Seen> {
   const child = spawn(program, [`${port}`, `${connections}`, `${seconds}`], { stdio: ['pipe', 'pipe', 'inherit'] })
   const closed = once(child, 'close')
   child.stdin.on('error', () => {}).end(request)
   const text = (await child.stdout.setEncoding('utf8').toArray()).join('')
   await closed
   if (child.exitCode !== 0) throw new Error(`the load generator ended with ${child.exitCode ?? child.signalCode}`)
-  const { requests, failed, seconds: took_s, median_us, p99_us } = JSON.parse(text) as { requests: number, failed: number, seconds: number, median_us: number, p99_us: number }
-  return { requests, failed, requests_per_second: requests / took_s, median_ms: median_us / 1000, p99_ms: p99_us / 1000 }
+  const { requests, failed, seconds: took_s, median_us, p99_us } = JSON.parse(
+    text
+  ) as { requests: number, failed: number, seconds: number, median_us: number, p99_us: number }
+  return {
+    requests, failed, requests_per_second: requests / took_s, median_ms: median_us / 1000, p99_ms: p99_us / 1000
+  }
 }
 
 async function loadByNode (port: number, request: Buffer, connections: number, seconds: number): Promise<Seen> {
@@ -73,14 +81,21 @@ async function loadByNode (port: number, request: Buffer, connections: number, s
   })))
   const wall_s = (performance.now() - began) / 1000
   times.sort((a, b) => a - b)
-  const at = (share: number): number => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
-  return { requests: times.length, failed, requests_per_second: times.length / wall_s, median_ms: at(0.5), p99_ms: at(0.99) }
+  const at = (share: number): number =>
+    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
+  return {
+    requests: times.length, failed, requests_per_second: times.length / wall_s, median_ms: at(0.5), p99_ms: at(0.99)
+  }
 }
 
 /** A request of HTTP/1.1, with a JSON body where one is given. */
-export function requestOf (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Buffer {
+export function requestOf (
+  method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}
+): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body)
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  const head = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`
+  const head = body === undefined
+    ? ''
+    : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`
   return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}${head}\r\n${text}`)
 }

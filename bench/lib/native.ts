@@ -14,7 +14,11 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 export function compiled (source: string): string | undefined {
   const program = join(root, 'dist', source.replace(/\.c$/, ''))
   mkdirSync(dirname(program), { recursive: true })
-  const { status, error } = spawnSync(process.env['CC'] ?? 'cc', ['-O2', '-Wall', '-Wextra', '-Werror', '-o', program, join(root, source)], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const { status, error } = spawnSync(
+    process.env['CC'] ?? 'cc',
+    ['-O2', '-Wall', '-Wextra', '-Werror', '-o', program, join(root, source)],
+    { stdio: ['ignore', 'inherit', 'inherit'] }
+  )
   if (error !== undefined) return undefined
   if (status !== 0) throw new Error(`${source} does not compile`)
   return program

@@ -14,7 +14,14 @@ export type Plot =
   | { kind: 'bars', name: string, title: string, unit: string, bars: Bar[],
     /** Where a mark stands, such as a goal. */
     mark?: { label: string, value: number } }
-  | { kind: 'lines', name: string, title: string, x: string, y: string, series: { label: string, points: [number, number][] }[] }
+  | {
+    kind: 'lines'
+    name: string
+    title: string
+    x: string
+    y: string
+    series: { label: string, points: [number, number][] }[]
+  }
 
 const width = 1000
 const labelWidth = 560
@@ -26,7 +33,10 @@ const top = 44
 /** Told apart by colour-blind people, on light and on dark. */
 const colours = ['#3b82c4', '#d9822b', '#5a9e5f', '#a86cc1']
 
-/** A plot as SVG: no background of its own, text in the colour that the reader's system calls for, each number also as text. */
+/**
+ * A plot as SVG: no background of its own, text in the colour that the reader's system calls for, each number also as
+ * text.
+ */
 export function svgOf (plot: Plot): string {
   const { height, body, told } = plot.kind === 'bars' ? bars(plot) : lines(plot)
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title description">
@@ -47,8 +57,9 @@ function bars ({ bars, unit, mark }: Plot & { kind: 'bars' }): { height: number,
   const body = bars.flatMap(({ label, value, low = value, high = value, note = '', apart = false }, i) => {
     const y = top + i * step
     const middle = y + barHeight / 2
+    const cut = label.length > labelMax ? `${label.slice(0, labelMax - 1)}…` : label
     return [
-      `<text x="${labelWidth - 8}" y="${middle + 4}" text-anchor="end">${escaped(label.length > labelMax ? `${label.slice(0, labelMax - 1)}…` : label)}</text>`,
+      `<text x="${labelWidth - 8}" y="${middle + 4}" text-anchor="end">${escaped(cut)}</text>`,
       `<rect x="${labelWidth}" y="${y}" width="${tidy(x(value) - labelWidth)}" height="${barHeight}" rx="2" fill="${colours[apart ? 1 : 0]}"/>`,
       ...(low < high ? [`<path class="axis" d="M${x(low)} ${middle}H${x(high)}M${x(low)} ${middle - 4}v8M${x(high)} ${middle - 4}v8"/>`] : []),
       `<text x="${x(Math.max(value, high)) + 8}" y="${middle + 4}">${escaped(said(value, unit, note))}</text>`
@@ -60,10 +71,16 @@ function bars ({ bars, unit, mark }: Plot & { kind: 'bars' }): { height: number,
       `<text x="${x(mark.value)}" y="${end + 14}" text-anchor="middle">${escaped(mark.label)}</text>`
     )
   }
-  return { height: end + 26, body, told: bars.map(({ label, value, note }) => `${label}: ${said(value, unit, note)}`).join('; ') }
+  return {
+    height: end + 26,
+    body,
+    told: bars.map(({ label, value, note }) => `${label}: ${said(value, unit, note)}`).join('; ')
+  }
 }
 
-function lines ({ series, x: across, y: upward }: Plot & { kind: 'lines' }): { height: number, body: string[], told: string } {
+function lines ({ series, x: across, y: upward }: Plot & {
+  kind: 'lines'
+}): { height: number, body: string[], told: string } {
   const left = 70
   const bottom = top + 240
   const points = series.flatMap(({ points }) => points)
@@ -86,7 +103,9 @@ function lines ({ series, x: across, y: upward }: Plot & { kind: 'lines' }): { h
       `<text x="${left + 30 + i * 200}" y="${bottom + 61}">${escaped(label)}</text>`
     ])
   ]
-  const told = series.map(({ label, points }) => `${label}: ${points.map(([a, b]) => `${shown(a)} → ${shown(b)}`).join(', ')}`).join('; ')
+  const told = series.map(
+    ({ label, points }) => `${label}: ${points.map(([a, b]) => `${shown(a)} → ${shown(b)}`).join(', ')}`
+  ).join('; ')
   return { height: bottom + 74, body, told }
 }
 

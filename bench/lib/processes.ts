@@ -8,7 +8,10 @@ export function mainThread_us (pid: number): number {
 export interface Memory {
   /** All memory, each shared page divided among those that share it, in bytes. */
   total: number
-  /** Of that, what is in no file: heaps, stacks, buffers. Pages of the history's file are the system's cache, and are not in it. */
+  /**
+   * Of that, what is in no file: heaps, stacks, buffers. Pages of the history's file are the system's cache, and are
+   * not in it.
+   */
   own: number
   processes: number
 }

@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A `.cpuprofile` of V8, as far as it is used: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
+/**
+ * A `.cpuprofile` of V8, as far as it is used:
+ * https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile
+ */
 interface Profile {
   nodes: { id: number, callFrame: { functionName: string, url: string }, children?: number[] }[]
   /** The node that was on top at each sample. */
@@ -14,13 +17,17 @@ interface Profile {
 export interface Frame { name: string, url: string }
 
 /**
- * What the main thread of a process did, by part, in shares of the time in which it was not idle. Looks at the last time it worked without a
- * pause of `pause_us`, so that the start and what warmed it up do not count.
+ * What the main thread of a process did, by part, in shares of the time in which it was not idle. Looks at the last
+ * time it worked without a pause of `pause_us`, so that the start and what warmed it up do not count.
  * @param folder given to `--cpu-prof-dir`
  * @param partOf tells the part of a stack, from the innermost function outwards
  * @throws Error where there is no profile
  */
-export function sharesOf (folder: string, partOf: (stack: readonly Frame[]) => string, pause_us = 300_000): Map<string, number> {
+export function sharesOf (
+  folder: string,
+  partOf: (stack: readonly Frame[]) => string,
+  pause_us = 300_000
+): Map<string, number> {
   const file = readdirSync(folder).find(name => /^CPU\.\d+\.\d+\.\d+\.0\.\d+\.cpuprofile$/.test(name)) // of thread 0
   if (file === undefined) throw new Error(`there is no profile of a main thread in ${folder}`)
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Profile
@@ -29,7 +36,8 @@ export function sharesOf (folder: string, partOf: (stack: readonly Frame[]) => s
   const parts = new Map<number, string>()
   for (const id of frames.keys()) {
     const stack: Frame[] = []
-    for (let at: number | undefined = id; at !== undefined; at = callers.get(at)) stack.push(frames.get(at) as Frame) // every caller is a node
+    // Every caller is a node.
+    for (let at: number | undefined = id; at !== undefined; at = callers.get(at)) stack.push(frames.get(at) as Frame)
     parts.set(id, stack[0]?.name === '(idle)' ? '' : partOf(stack))
   }
   let spent = new Map<string, number>()

@@ -50,12 +50,13 @@ export function concluded (row: Row): Result['rows'][number] {
 
 /** Results as Markdown: where they come from, and a table. `goals`: only rows that have one. */
 export function tableOf (results: Results, { goals = false } = {}): string {
-  const rows = Object.entries(results).flatMap(([name, { rows }]) => rows.filter(({ goal }) => !goals || goal !== undefined).map(row => {
-    const against = row.against === undefined ? '' : ` against ${row.against}`
-    const spread = row.values.length > 1 ? ` (${shown(row.first_quartile)}–${shown(row.third_quartile)})` : ''
-    const verdict = row.met === undefined ? '' : row.met ? 'met' : '**not met**'
-    return `| ${name} | ${row.what}${against} | ${row.goal === undefined ? '' : goalText(row.goal, row.unit)} | ${shown(row.median)} ${row.unit}${spread} | ${verdict} |`
-  }))
+  const rows = Object.entries(results)
+    .flatMap(([name, { rows }]) => rows.filter(({ goal }) => !goals || goal !== undefined).map(row => {
+      const against = row.against === undefined ? '' : ` against ${row.against}`
+      const spread = row.values.length > 1 ? ` (${shown(row.first_quartile)}–${shown(row.third_quartile)})` : ''
+      const verdict = row.met === undefined ? '' : row.met ? 'met' : '**not met**'
+      return `| ${name} | ${row.what}${against} | ${row.goal === undefined ? '' : goalText(row.goal, row.unit)} | ${shown(row.median)} ${row.unit}${spread} | ${verdict} |`
+    }))
   const all = Object.values(results).flatMap(({ rows }) => rows).filter(({ met }) => met !== undefined)
   return [
     filled(originText(results)), '',
@@ -66,13 +67,20 @@ export function tableOf (results: Results, { goals = false } = {}): string {
   ].join('\n')
 }
 
-/** What the README says beside its picture: what an execution over HTTP was compared with, and how many goals are not met. */
+/**
+ * What the README says beside its picture: what an execution over HTTP was compared with, and how many goals are not
+ * met.
+ */
 export function summaryOf (results: Results): string {
   const goals = Object.values(results).flatMap(({ rows }) => rows).filter(({ met }) => met !== undefined)
-  const rates = results['execute']?.rows.filter(({ what, against }) => what === 'POST /api/execute, deferred, 64 connections' && against !== undefined) ?? []
-  return `${filled('With 64 connections and `storage.durability = "deferred"`, on one machine and in one run, Skillet reaches '
-    + `${rates.map(({ median, against }) => `${shown(median)} times the rate of ${against}`).join(' and ')}; `
-    + `the raw server is faster because it runs no tool, and ${goals.filter(({ met }) => met === false).length} of ${goals.length} goals are not met.`)}\n`
+  const rates = results['execute']?.rows.filter(({ what, against }) =>
+    what === 'POST /api/execute, deferred, 64 connections' && against !== undefined) ?? []
+  const compared = rates.map(({ median, against }) => `${shown(median)} times the rate of ${against}`).join(' and ')
+  const missed = goals.filter(({ met }) => met === false).length
+  const text = 'With 64 connections and `storage.durability = "deferred"`, on one machine and in one run, '
+    + `Skillet reaches ${compared}; the raw server is faster because it runs no tool, `
+    + `and ${missed} of ${goals.length} goals are not met.`
+  return `${filled(text)}\n`
 }
 
 /** Every plot by its file's name: those of the benchmarks, and one of all goals. */
@@ -83,13 +91,27 @@ export function plotsOf (results: Results): Map<string, string> {
 
 /** How far each goal is reached: 1 is just met. */
 function goalsPlot (results: Results): Plot {
-  const bars = Object.values(results).flatMap(({ rows }) => rows).flatMap(({ what, against, goal, median: value, met }) => {
-    if (goal === undefined) return []
-    // What has no bottom, such as the growth of memory, is met as far as can be shown once it is nothing.
-    const reached = 'at_least' in goal ? value / goal.at_least : value <= 0 ? most : goal.at_most / value
-    return [{ label: against === undefined ? what : `${what} / ${against}`, value: Math.min(most, tidy(reached)), note: met === true ? 'met' : 'not met', apart: met !== true }]
-  })
-  return { kind: 'bars', name: 'goals', title: `How far each goal is reached (1: just met; ${most} and above: shown as ${most})`, unit: '', bars, mark: { label: 'goal', value: 1 } }
+  const bars = Object.values(results)
+    .flatMap(({ rows }) => rows)
+    .flatMap(({ what, against, goal, median: value, met }) => {
+      if (goal === undefined) return []
+      // What has no bottom, such as the growth of memory, is met as far as can be shown once it is nothing.
+      const reached = 'at_least' in goal ? value / goal.at_least : value <= 0 ? most : goal.at_most / value
+      return [{
+        label: against === undefined ? what : `${what} / ${against}`,
+        value: Math.min(most, tidy(reached)),
+        note: met === true ? 'met' : 'not met',
+        apart: met !== true
+      }]
+    })
+  return {
+    kind: 'bars',
+    name: 'goals',
+    title: `How far each goal is reached (1: just met; ${most} and above: shown as ${most})`,
+    unit: '',
+    bars,
+    mark: { label: 'goal', value: 1 }
+  }
 }
 
 function goalText (goal: Goal, unit: Unit): string {
@@ -101,9 +123,14 @@ function originText (results: Results): string {
   const all = Object.values(results)
   const each = (of: (result: Result) => string): string => [...new Set(all.map(of))].join(' and ')
   const loads = all.map(({ load_before }) => load_before)
-  return `Measured on ${each(({ machine }) => `${machine.cpu}, ${machine.cores} cores, ${Math.round(machine.memory_bytes / 2 ** 30)} GiB, ${machine.system}`)}; `
-    + `Node ${each(({ node }) => node)}; commit ${each(({ commit }) => commit)}; ${each(({ at }) => at.slice(0, 10))}; requests sent by ${each(({ generator }) => generator)}; `
-    + `load average before each benchmark ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}.${all.some(({ quick }) => quick) ? ' **Some rounds were few and short: these numbers show that the suite works, and no more.**' : ''}`
+  const machines = each(({ machine: { cpu, cores, memory_bytes, system } }) =>
+    `${cpu}, ${cores} cores, ${Math.round(memory_bytes / 2 ** 30)} GiB, ${system}`)
+  const warning =
+    ' **Some rounds were few and short: these numbers show that the suite works, and no more.**'
+  return `Measured on ${machines}; Node ${each(({ node }) => node)}; commit ${each(({ commit }) => commit)}; `
+    + `${each(({ at }) => at.slice(0, 10))}; requests sent by ${each(({ generator }) => generator)}; `
+    + `load average before each benchmark ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}.`
+    + (all.some(({ quick }) => quick) ? warning : '')
 }
 
 /** The text in lines that fit a page. */

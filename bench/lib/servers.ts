@@ -18,9 +18,17 @@ export interface SkilletServer extends Server { home: Home, url: string }
 const script = `export default {
   description: 'Trivial',
   tools: {
-    echo: { description: 'Echo', parameters: { text: { type: 'string', description: 'A text', required: true } }, run: ({ text }) => text },
+    echo: {
+      description: 'Echo',
+      parameters: { text: { type: 'string', description: 'A text', required: true } },
+      run: ({ text }) => text
+    },
     hang: { description: 'Never end', run () { for (;;); } },
-    compute: { description: 'Compute', parameters: { ms: { type: 'integer', description: 'How long', required: true } }, run ({ ms }) { for (const end = Date.now() + ms; Date.now() < end;); return 'computed' } }
+    compute: {
+      description: 'Compute',
+      parameters: { ms: { type: 'integer', description: 'How long', required: true } },
+      run ({ ms }) { for (const end = Date.now() + ms; Date.now() < end;); return 'computed' }
+    }
   }
 }`
 const commands = `
@@ -52,8 +60,14 @@ export class Servers {
     this.scope = scope
   }
 
-  /** Skillet with the skills `trivial` (a script) and `command`, besides the bundled ones. `prepare` changes its home before it starts. */
-  async skillet (args: readonly string[] = [], { prepare, ...options }: ServerOptions & { prepare?: (home: Home) => Promise<void> } = {}): Promise<SkilletServer> {
+  /**
+   * Skillet with the skills `trivial` (a script) and `command`, besides the bundled ones. `prepare` changes its home
+   * before it starts.
+   */
+  async skillet (
+    args: readonly string[] = [],
+    { prepare, ...options }: ServerOptions & { prepare?: (home: Home) => Promise<void> } = {}
+  ): Promise<SkilletServer> {
     const home = await makeHome()
     this.scope.defer(() => home.remove())
     for (const [name, file, text] of [['trivial', 'skill.mjs', script], ['command', 'skill.toml', commands]] as const) {
@@ -69,7 +83,9 @@ export class Servers {
 
   /** Raw uWebSockets.js; a GET is answered with the file's bytes, where one is given. */
   raw (file?: string): Promise<Server> {
-    return this.#start([fileURLToPath(new URL('../peers/raw-uws.js', import.meta.url)), ...(file === undefined ? [] : [file])])
+    return this.#start([
+      fileURLToPath(new URL('../peers/raw-uws.js', import.meta.url)), ...(file === undefined ? [] : [file])
+    ])
   }
 
   /** Fastify + Piscina + better-sqlite3. Undefined where its libraries are not installed. */

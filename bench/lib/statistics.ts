@@ -31,7 +31,10 @@ export function ratios (numbers: readonly number[], peers: readonly number[]): n
  * Measures all subjects in each round, one after the other, so that what else the machine does falls on all alike. Each
  * round begins with another subject. One round before them warms up and does not count.
  */
-export async function interleaved<Name extends string, Sample> (subjects: Record<Name, () => Promise<Sample>>, rounds: number): Promise<Record<Name, Sample[]>> {
+export async function interleaved<Name extends string, Sample> (
+  subjects: Record<Name, () => Promise<Sample>>,
+  rounds: number
+): Promise<Record<Name, Sample[]>> {
   const entries = Object.entries(subjects) as [Name, () => Promise<Sample>][]
   const samples = Object.fromEntries(entries.map(([name]): [string, Sample[]] => [name, []])) as Record<Name, Sample[]>
   for (const [, measure] of entries) await measure()

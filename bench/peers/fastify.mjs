@@ -1,6 +1,6 @@
-// What one would write with the libraries that are at hand: Fastify, Piscina, and better-sqlite3 for the history. It validates
-// the request and the tool's parameters, runs the tool in a thread, keeps each execution and serializes by schema.
-// Usage: node fastify.mjs FILE NORMAL|FULL: the history's file, and SQLite's `synchronous`. Prints its port.
+// What one would write with the libraries that are at hand: Fastify, Piscina, and better-sqlite3 for the history. It
+// validates the request and the tool's parameters, runs the tool in a thread, keeps each execution and serializes by
+// schema. Usage: node fastify.mjs FILE NORMAL|FULL: the history's file, and SQLite's `synchronous`. Prints its port.
 import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import Database from 'better-sqlite3'
@@ -12,9 +12,11 @@ const database = new Database(file)
 database.pragma('journal_mode = WAL')
 database.pragma(`synchronous = ${synchronous}`)
 database.exec(`CREATE TABLE IF NOT EXISTS executions (
-  sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, skill_name TEXT NOT NULL, tool_name TEXT NOT NULL, status TEXT NOT NULL,
-  parameters TEXT NOT NULL, output TEXT NOT NULL, created_at TEXT NOT NULL, duration_ms INTEGER NOT NULL)`)
-const insert = database.prepare(`INSERT INTO executions (id, skill_name, tool_name, status, parameters, output, created_at, duration_ms)
+  sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, skill_name TEXT NOT NULL, tool_name TEXT NOT NULL,
+  status TEXT NOT NULL, parameters TEXT NOT NULL, output TEXT NOT NULL, created_at TEXT NOT NULL,
+  duration_ms INTEGER NOT NULL)`)
+const insert = database.prepare(`
+  INSERT INTO executions (id, skill_name, tool_name, status, parameters, output, created_at, duration_ms)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
 
 const threads = availableParallelism()
@@ -36,7 +38,10 @@ app.post('/api/execute', {
       required: ['skill_name', 'tool_name', 'parameters'],
       additionalProperties: false
     },
-    response: { 200: { type: 'object', properties: { execution_id: text, status: text, output: text, duration_ms: { type: 'integer' } } } }
+    response: { 200: {
+      type: 'object',
+      properties: { execution_id: text, status: text, output: text, duration_ms: { type: 'integer' } }
+    } }
   }
 }, async ({ body }) => {
   const { skill_name, tool_name, parameters } = body
@@ -45,7 +50,9 @@ app.post('/api/execute', {
   const output = await pool.run(parameters)
   const duration_ms = Math.round(performance.now() - began)
   const execution_id = randomUUID()
-  insert.run(execution_id, skill_name, tool_name, 'success', JSON.stringify(parameters), output, created_at, duration_ms)
+  insert.run(
+    execution_id, skill_name, tool_name, 'success', JSON.stringify(parameters), output, created_at, duration_ms
+  )
   return { execution_id, status: 'success', output, duration_ms }
 })
 await app.listen({ host: '127.0.0.1', port: 0 })

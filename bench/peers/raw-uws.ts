@@ -8,7 +8,8 @@ import { Ajv } from 'ajv'
 
 /** Of the two packages, the one that the server takes here too. */
 const { App, us_socket_local_port } = await import('uWebSockets.js')
-  .catch(async () => await import('@btc-vision/uwebsockets.js') as unknown as typeof import('uWebSockets.js')) // the same addon
+  .catch(async () =>
+    await import('@btc-vision/uwebsockets.js') as unknown as typeof import('uWebSockets.js')) // the same addon
 
 const validate = new Ajv().compile({
   type: 'object',
@@ -16,7 +17,9 @@ const validate = new Ajv().compile({
   required: ['skill_name', 'tool_name', 'parameters'],
   additionalProperties: false
 })
-const reply = JSON.stringify({ execution_id: '01980a2b-3c4d-7e5f-8a6b-7c8d9e0f1a2b', status: 'success', output: 'hello', duration_ms: 0 })
+const reply = JSON.stringify({
+  execution_id: '01980a2b-3c4d-7e5f-8a6b-7c8d9e0f1a2b', status: 'success', output: 'hello', duration_ms: 0
+})
 const [file] = process.argv.slice(2)
 const page = file === undefined ? reply : readFileSync(file)
 
@@ -32,7 +35,11 @@ App()
       else {
         const body = begun === undefined ? chunk : Buffer.concat([begun, chunk])
         const valid = validate(JSON.parse(body.toString()))
-        response.cork(() => { response.writeStatus(valid ? '200 OK' : '400 Bad Request').writeHeader('Content-Type', 'application/json').end(reply) })
+        response.cork(() => {
+          response.writeStatus(valid ? '200 OK' : '400 Bad Request')
+            .writeHeader('Content-Type', 'application/json')
+            .end(reply)
+        })
       }
     })
   })

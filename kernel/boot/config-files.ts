@@ -76,6 +76,8 @@ export function readFile (path: string): JsonObject {
     return parse(text)
   } catch (error) {
     const where = error instanceof TomlError ? `:${error.line}:${error.column}` : ''
-    throw new Error(`configuration ${path}${where} is not valid TOML: ${messageOf(error).split('\n')[0]}`, { cause: error })
+    throw new Error(`configuration ${path}${where} is not valid TOML: ${messageOf(error).split('\n')[0]}`, {
+      cause: error
+    })
   }
 }

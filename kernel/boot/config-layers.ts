@@ -48,7 +48,9 @@ export function layersOf (sources: ConfigSources, settings: readonly Setting[]):
 }
 
 /** @param where the place of the variables, for error messages */
-function variableLayer (env: ConfigSources['env'], settings: readonly Setting[], folder: string, where: string): JsonObject {
+function variableLayer (
+  env: ConfigSources['env'], settings: readonly Setting[], folder: string, where: string
+): JsonObject {
   refuseUnknownVariables(env, settings, where)
   const given: JsonObject = {}
   for (const { path, variable, schema } of settings) {
@@ -70,7 +72,9 @@ function flagLayer (flags: ConfigSources['flags'], settings: readonly Setting[])
 
 /** The value of a variable. The items of a list are separated by commas. */
 function fromText (schema: Setting['schema'], text: string): unknown {
-  return schema.type === 'array' ? text.split(',').map(item => item.trim()).filter(item => item !== '') : coerceText(schema, text)
+  return schema.type === 'array'
+    ? text.split(',').map(item => item.trim()).filter(item => item !== '')
+    : coerceText(schema, text)
 }
 
 /**
@@ -79,10 +83,13 @@ function fromText (schema: Setting['schema'], text: string): unknown {
  */
 function refuseUnknownVariables (env: ConfigSources['env'], settings: readonly Setting[], where: string): void {
   const known = new Set(settings.map(({ variable }) => variable))
-  const prefixes = new Set(settings.filter(({ path }) => path.length > 1).map(({ path, variable }) => variable.slice(0, -(path.at(-1) ?? '').length)))
+  const prefixes = new Set(settings.filter(({ path }) => path.length > 1)
+    .map(({ path, variable }) => variable.slice(0, -(path.at(-1) ?? '').length)))
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SKILLET_') || known.has(name)) continue
-    if ([...prefixes].some(prefix => name.startsWith(prefix))) throw new Error(`${where}: ${name} is no setting${didYouMean(name, [...known])}`)
+    if ([...prefixes].some(prefix => name.startsWith(prefix))) {
+      throw new Error(`${where}: ${name} is no setting${didYouMean(name, [...known])}`)
+    }
   }
 }
 
@@ -94,7 +101,8 @@ function resolvePaths (values: JsonObject, settings: readonly Setting[], from: s
     const table = path.slice(0, -1).reduce((inner: unknown, name) => isObject(inner) ? inner[name] : undefined, values)
     const name = path.at(-1) ?? ''
     if (!isObject(table) || !Object.hasOwn(table, name)) continue
-    const absolute = (value: unknown): unknown => typeof value === 'string' && isPath(value, format) ? resolve(from, fromHome(value)) : value
+    const absolute = (value: unknown): unknown =>
+      typeof value === 'string' && isPath(value, format) ? resolve(from, fromHome(value)) : value
     const value = table[name]
     table[name] = Array.isArray(value) ? value.map(absolute) : absolute(value)
   }

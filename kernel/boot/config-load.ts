@@ -42,28 +42,36 @@ export function explainConfig (sources: ConfigSources, schema: ConfigSchema): Ex
   return {
     config, file, env_file,
     settings: schema.settings.map(setting => {
-      const origins = layers.filter(({ given }) => at(given, setting.path) !== undefined).map(({ from }) => from).toReversed()
+      const origins = layers.filter(({ given }) => at(given, setting.path) !== undefined)
+        .map(({ from }) => from)
+        .toReversed()
       // Only flags add items to a list of another source.
-      const counting = origins[0] === 'flag' && setting.schema.type === 'array' ? origins.slice(0, 2) : origins.slice(0, 1)
+      const counting =
+        origins[0] === 'flag' && setting.schema.type === 'array' ? origins.slice(0, 2) : origins.slice(0, 1)
       return { setting, value: at(config, setting.path), origins: counting.length === 0 ? ['default'] : counting }
     })
   }
 }
 
 function at (values: unknown, path: readonly string[]): unknown {
-  return path.reduce((inner: unknown, name) => isObject(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined, values)
+  return path.reduce(
+    (inner: unknown, name) => isObject(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined,
+    values
+  )
 }
 
 /**
- * The values of `plugins`, the list of further plugins. It is read before the whole configuration, because these plugins
- * declare sections too.
+ * The values of `plugins`, the list of further plugins. It is read before the whole configuration, because these
+ * plugins declare sections too.
  * @throws Error with the file or variable and the fault
  */
 export function furtherPlugins (sources: ConfigSources): string[] {
   const isList = ({ path }: Setting): boolean => path.join('.') === 'plugins'
   const { layers } = layersOf(sources, configSchema([]).settings.filter(isList))
   const values: JsonObject = {}
-  for (const { from, given: { plugins } } of layers) if (Array.isArray(plugins)) merge(values, { plugins }, from === 'flag')
+  for (const { from, given: { plugins } } of layers) {
+    if (Array.isArray(plugins)) merge(values, { plugins }, from === 'flag')
+  }
   const { plugins } = values
   return Array.isArray(plugins) ? plugins.filter(item => typeof item === 'string') : []
 }
@@ -80,7 +88,8 @@ export function completeConfig (values: JsonObject, schema = configSchema([])): 
 function checked (values: JsonObject, { schema, sections }: ConfigSchema, path: string | undefined): Config {
   if (checkGiven(schema, values) !== undefined) {
     const where = `configuration${path === undefined ? '' : ` ${path}`}`
-    const faults = faultsIn(schema, values, '').map(fault => `${where}: ${fault.replaceAll('/', '.')}`.replace(': body has', ' has'))
+    const faults = faultsIn(schema, values, '')
+      .map(fault => `${where}: ${fault.replaceAll('/', '.')}`.replace(': body has', ' has'))
     throw new Error(faults.join('\n'))
   }
   const config = values as Config // the check above guarantees this type
@@ -101,9 +110,14 @@ function faultsIn (schema: TObject, values: JsonObject, name: string): string[] 
     const table = values[key]
     return IsObject(property) && isObject(table) ? [[key, property, table] as const] : []
   })
-  const own = { ...schema, default: undefined, properties: { ...schema.properties, ...Object.fromEntries(tables.map(([key]) => [key, {}])) } }
+  const own = {
+    ...schema,
+    default: undefined,
+    properties: { ...schema.properties, ...Object.fromEntries(tables.map(([key]) => [key, {}])) }
+  }
   const fault = compileCheck(own, name, { checked: true })(structuredClone(values))
-  const inner = tables.flatMap(([key, property, table]) => faultsIn(property, table, name === '' ? key : `${name}.${key}`))
+  const inner = tables.flatMap(([key, property, table]) =>
+    faultsIn(property, table, name === '' ? key : `${name}.${key}`))
   return [...(fault === undefined ? [] : [fault]), ...inner]
 }
 

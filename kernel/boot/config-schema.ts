@@ -24,7 +24,9 @@ export interface ConfigSchema {
 }
 
 /** The sections that a plugin declares: its own, and `plugin.NAME` with its options. */
-export function sectionsOf ({ name, options, sections = [] }: Pick<AnyPlugin, 'name' | 'options' | 'sections'>): Section[] {
+export function sectionsOf (
+  { name, options, sections = [] }: Pick<AnyPlugin, 'name' | 'options' | 'sections'>
+): Section[] {
   return [...sections, ...(options === undefined ? [] : [{ name: `plugin.${name}`, schema: options }])]
 }
 
@@ -34,10 +36,16 @@ export function sectionsOf ({ name, options, sections = [] }: Pick<AnyPlugin, 'n
  */
 export function configSchema (sections: readonly Section[]): ConfigSchema {
   let schema: TObject = Config
-  for (const { name, schema: section } of new Set(sections)) schema = withSection(schema, name.split('.'), section, name)
+  for (const { name, schema: section } of new Set(sections)) {
+    schema = withSection(schema, name.split('.'), section, name)
+  }
   const settings = settingsOf(schema, [])
   const isOption = ({ path }: Setting): boolean => path[0] === 'plugin'
-  return { sections, schema, settings: [...settings.filter(setting => !isOption(setting)), ...settings.filter(isOption)] }
+  return {
+    sections,
+    schema,
+    settings: [...settings.filter(setting => !isOption(setting)), ...settings.filter(isOption)]
+  }
 }
 
 /** A copy of the schema in which the object at this path also has the properties of the section. */
@@ -52,7 +60,9 @@ function merged (schema: TObject, section: TObject, name: string): TObject {
   let both = schema
   for (const [key, property] of Object.entries(section.properties)) {
     const present = both.properties[key]
-    if (present !== undefined && present !== property) throw new Error(`two plugins declare the setting "${name}.${key}"`)
+    if (present !== undefined && present !== property) {
+      throw new Error(`two plugins declare the setting "${name}.${key}"`)
+    }
     both = replaced(both, key, property)
   }
   return both
@@ -64,7 +74,9 @@ function replaced (schema: TObject, key: string, property: TObject['properties']
 
 /** The keywords of an object schema beside its properties. */
 function annotationsOf (schema: TObject): TObjectOptions {
-  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'properties' && keyword !== 'required'))
+  return Object.fromEntries(
+    Object.entries(schema).filter(([keyword]) => keyword !== 'properties' && keyword !== 'required')
+  )
 }
 
 function settingsOf (schema: TObject, path: readonly string[]): Setting[] {
@@ -73,6 +85,8 @@ function settingsOf (schema: TObject, path: readonly string[]): Setting[] {
     if (IsObject(property)) return settingsOf(property, at)
     if ('additionalProperties' in property) return [] // a table with free keys can only be set in the file
     const words = at.join('_').replaceAll(/[.-]/g, '_')
-    return [{ path: at, flag: `--${words.replaceAll('_', '-')}`, variable: `SKILLET_${words.toUpperCase()}`, schema: property }]
+    return [{
+      path: at, flag: `--${words.replaceAll('_', '-')}`, variable: `SKILLET_${words.toUpperCase()}`, schema: property
+    }]
   })
 }

@@ -14,7 +14,8 @@ export interface Known {
 }
 
 /** A note that applies to every run until there is a sandbox. */
-export const isolationNote = 'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced'
+export const isolationNote =
+  'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced'
 
 /** How long a plugin may take to examine its environment, in milliseconds. */
 const examine_ms = 5_000
@@ -23,12 +24,22 @@ const examine_ms = 5_000
  * Collects findings about the skills, the running plugins, the serving process, and the environment of the given
  * plugins, which may be started or not. Never throws: a plugin whose examination fails becomes a finding itself.
  */
-export async function examine (known: Known, plugins: readonly AnyPlugin[], context: ExamineContext): Promise<Finding[]> {
+export async function examine (
+  known: Known,
+  plugins: readonly AnyPlugin[],
+  context: ExamineContext
+): Promise<Finding[]> {
   const own: Finding[] = [
-    ...known.quarantined.map(({ name, tool, path, error }): Finding => ({ level: 'problem', about: tool === undefined ? `skill ${name}` : `tool ${name}:${tool}`, text: `${path}: ${error}` })),
-    ...known.warnings.map(({ name, path, warning }): Finding => ({ level: 'note', about: `skill ${name}`, text: `${path}: ${warning}` })),
-    ...known.plugins.filter(({ state }) => state === 'degraded' || state === 'failed').map(({ name, state, reason }): Finding =>
-      ({ level: 'problem', about: `plugin ${name}`, text: reason === undefined ? state : `${state}: ${reason}` }))
+    ...known.quarantined.map(({ name, tool, path, error }): Finding => ({
+      level: 'problem',
+      about: tool === undefined ? `skill ${name}` : `tool ${name}:${tool}`,
+      text: `${path}: ${error}`
+    })),
+    ...known.warnings.map(({ name, path, warning }): Finding =>
+      ({ level: 'note', about: `skill ${name}`, text: `${path}: ${warning}` })),
+    ...known.plugins.filter(({ state }) => state === 'degraded' || state === 'failed')
+      .map(({ name, state, reason }): Finding =>
+        ({ level: 'problem', about: `plugin ${name}`, text: reason === undefined ? state : `${state}: ${reason}` }))
   ]
   const asked = await Promise.all([
     serving(known.storage),
@@ -40,12 +51,17 @@ export async function examine (known: Known, plugins: readonly AnyPlugin[], cont
 async function serving (storage: Pick<Storage, 'holder'>): Promise<Finding[]> {
   const holder = await storage.holder('serve')
   if (holder === undefined || !isAlive(holder.owner)) return []
-  return [{ level: 'ok', about: 'server', text: `process ${holder.owner.pid} serves this data directory${holder.note === '' ? '' : ` at ${holder.note}`}` }]
+  return [{
+    level: 'ok',
+    about: 'server',
+    text: `process ${holder.owner.pid} serves this data directory${holder.note === '' ? '' : ` at ${holder.note}`}`
+  }]
 }
 
 async function ask ({ name, examine }: AnyPlugin, context: ExamineContext): Promise<Finding[]> {
   if (examine === undefined) return []
-  const problem = (why: string): Finding[] => [{ level: 'problem', about: `plugin ${name}`, text: `it can't say how it is: ${why}` }]
+  const problem = (why: string): Finding[] =>
+    [{ level: 'problem', about: `plugin ${name}`, text: `it can't say how it is: ${why}` }]
   let findings: Finding[] = problem(`it did not answer within ${examine_ms / 1000} s`)
   try {
     await within(examine_ms, (async () => { findings = await examine(context) })())

@@ -115,7 +115,8 @@ class Boot {
     const executions = await this.#startExecutions(storage)
     const { states, executors, services: { transport: transports } } = this.#providers
     const services = Object.freeze({
-      config, version: Object.freeze({ ...version }), catalog: this.#catalog, executions, storage, search, search_patience_ms,
+      config, version: Object.freeze({ ...version }), catalog: this.#catalog, executions, storage, search,
+      search_patience_ms,
       plugins: states,
       uptime_seconds: this.#uptime_seconds
     })

@@ -43,18 +43,22 @@ async function loadPlugin (specifier: string, cwd: string): Promise<AnyPlugin> {
 function refuseOtherApi (specifier: string, name: string, api: unknown): void {
   if (api === pluginApi) return
   const plugin = `plugins: "${specifier}" (the plugin ${name})`
-  if (typeof api !== 'number') throw new Error(`${plugin} does not say for which version of the plugin API it was made: make it with definePlugin, or give it "api: ${pluginApi}"`)
-  const remedy = api > pluginApi ? 'install a newer Skillet, or an older version of the plugin' : 'install a newer version of the plugin'
+  if (typeof api !== 'number') {
+    throw new Error(`${plugin} does not say for which version of the plugin API it was made: make it with definePlugin, or give it "api: ${pluginApi}"`)
+  }
+  const remedy = api > pluginApi
+    ? 'install a newer Skillet, or an older version of the plugin'
+    : 'install a newer version of the plugin'
   throw new Error(`${plugin} was made for version ${api} of the plugin API, and this Skillet has version ${pluginApi}: ${remedy}`)
 }
 
 const slots: ReadonlySet<string> = new Set(SLOTS)
 
 function isPlugin (value: unknown): value is AnyPlugin {
-  return typeof value === 'object' && value !== null &&
-    'name' in value && typeof value.name === 'string' && PLUGIN_NAME.test(value.name) &&
-    'slot' in value && typeof value.slot === 'string' && slots.has(value.slot) &&
-    'setup' in value && typeof value.setup === 'function'
+  return typeof value === 'object' && value !== null
+    && 'name' in value && typeof value.name === 'string' && PLUGIN_NAME.test(value.name)
+    && 'slot' in value && typeof value.slot === 'string' && slots.has(value.slot)
+    && 'setup' in value && typeof value.setup === 'function'
 }
 
 /**
@@ -112,5 +116,6 @@ function entryOf (manifest: unknown): string | undefined {
     return undefined
   }
   if (typeof manifest !== 'object' || manifest === null) return undefined
-  return ('exports' in manifest ? pick(manifest.exports) : undefined) ?? ('main' in manifest ? pick(manifest.main) : undefined)
+  return ('exports' in manifest ? pick(manifest.exports) : undefined)
+    ?? ('main' in manifest ? pick(manifest.main) : undefined)
 }

@@ -16,7 +16,10 @@ export function rememberChecked (options: object, schema: object): void {
  * @param given the values of the section `[plugin.NAME]`; they are not changed
  * @throws Error with the fault; the message begins with `plugin.NAME`
  */
-export function pluginOptions ({ name, options: schema }: Pick<AnyPlugin, 'name' | 'options'>, given: JsonObject): JsonObject {
+export function pluginOptions (
+  { name, options: schema }: Pick<AnyPlugin, 'name' | 'options'>,
+  given: JsonObject
+): JsonObject {
   if (schema !== undefined && checkedOptions.get(given) === schema) return given
   const options = structuredClone(given)
   if (schema === undefined) {

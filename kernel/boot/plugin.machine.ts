@@ -16,9 +16,18 @@ export const pluginMachine = setup({
   context: { reason: undefined },
   initial: 'starting',
   states: {
-    starting: { on: { started: 'ready', degrade: { target: 'degraded', actions: 'remember' }, fail: { target: 'failed', actions: 'remember' }, stop: 'stopping' } },
+    starting: { on: {
+      started: 'ready',
+      degrade: { target: 'degraded', actions: 'remember' },
+      fail: { target: 'failed', actions: 'remember' },
+      stop: 'stopping'
+    } },
     ready: { on: { degrade: { target: 'degraded', actions: 'remember' }, stop: 'stopping' } },
-    degraded: { on: { recover: { target: 'ready', actions: 'remember' }, degrade: { target: 'degraded', actions: 'remember' }, stop: 'stopping' } },
+    degraded: { on: {
+      recover: { target: 'ready', actions: 'remember' },
+      degrade: { target: 'degraded', actions: 'remember' },
+      stop: 'stopping'
+    } },
     stopping: { on: { stopped: 'stopped', fail: { target: 'failed', actions: 'remember' } } },
     stopped: { type: 'final' },
     failed: { on: { stop: 'stopping' } }

@@ -32,7 +32,12 @@ export class Providers {
   #states: readonly PluginStatus[] | undefined
 
   /** @param signal aborts the start */
-  constructor (plugins: readonly AnyPlugin[], context: Pick<PluginContext, 'config' | 'config_file' | 'log' | 'data_dir'>, bus: Bus, signal: AbortSignal) {
+  constructor (
+    plugins: readonly AnyPlugin[],
+    context: Pick<PluginContext, 'config' | 'config_file' | 'log' | 'data_dir'>,
+    bus: Bus,
+    signal: AbortSignal
+  ) {
     this.#supervisors = plugins.map(plugin => new Supervisor(plugin, bus, context.log))
     this.#context = context
     this.#signal = signal
@@ -71,7 +76,10 @@ export class Providers {
       const { slot, name } = supervisor.plugin
       if (!slots.includes(slot)) continue
       const [storage] = this.services.storage
-      const service = await supervisor.start({ ...this.#context, ...(storage !== undefined && { cache: storage.cache }) }, this.#signal)
+      const service = await supervisor.start(
+        { ...this.#context, ...(storage !== undefined && { cache: storage.cache }) },
+        this.#signal
+      )
       if (service === undefined) continue
       this.#keep(slot, service)
       if (slot === 'executor') this.#executorNames.push(name)

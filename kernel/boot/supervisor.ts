@@ -27,7 +27,12 @@ export class Supervisor {
   constructor (plugin: AnyPlugin, bus: Bus, log: Logger) {
     this.plugin = plugin
     this.#log = log
-    this.#scope = new Scope(error => { log.error({ plugin: plugin.name, error: messageOf(error) }, 'a plugin that was stopping acquired something, and could not release it') })
+    this.#scope = new Scope(error => {
+      log.error(
+        { plugin: plugin.name, error: messageOf(error) },
+        'a plugin that was stopping acquired something, and could not release it'
+      )
+    })
     this.#actor = createActor(pluginMachine)
     this.#actor.subscribe(() => { bus.emit('plugin', this.status) })
     this.#actor.start()
@@ -89,10 +94,16 @@ export class Supervisor {
   }
 }
 
-async function setUp (plugin: AnyPlugin, { gateway, endpoints = [], cache, ...context }: PluginContext & Given, options: JsonObject): Promise<Slots[keyof Slots]> {
+async function setUp (
+  plugin: AnyPlugin,
+  { gateway, endpoints = [], cache, ...context }: PluginContext & Given,
+  options: JsonObject
+): Promise<Slots[keyof Slots]> {
   if (plugin.slot === 'transport' || plugin.slot === 'endpoint') {
     if (gateway === undefined) throw new Error(`a plugin of the slot ${plugin.slot} starts after the services`)
-    return plugin.slot === 'endpoint' ? await plugin.setup({ ...context, gateway }, options) : await plugin.setup({ ...context, gateway, endpoints }, options)
+    return plugin.slot === 'endpoint'
+      ? await plugin.setup({ ...context, gateway }, options)
+      : await plugin.setup({ ...context, gateway, endpoints }, options)
   }
   if (plugin.slot === 'search') {
     if (cache === undefined) throw new Error('a search starts after the storage')
@@ -104,7 +115,13 @@ async function setUp (plugin: AnyPlugin, { gateway, endpoints = [], cache, ...co
 /** Settles like the promise, or rejects as soon as the signal aborts. */
 function orAborted<T> (promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => { reject(new Error(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError' ? 'it took too long' : 'the kernel is stopping')) }
+    const abort = (): void => {
+      reject(new Error(
+        signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
+          ? 'it took too long'
+          : 'the kernel is stopping'
+      ))
+    }
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort, { once: true })
     promise.then(resolve, reject).finally(() => { signal.removeEventListener('abort', abort) })

@@ -40,7 +40,8 @@ export function compileAllows (patterns: readonly string[]): Allows | undefined 
     const [skill = '', tool = '*'] = pattern.split(':')
     return { skill: glob(skill), tool: glob(tool) }
   })
-  return (skill_name, tool_name) => pairs.some(({ skill, tool }) => skill.test(skill_name) && (tool_name === undefined || tool.test(tool_name)))
+  return (skill_name, tool_name) =>
+    pairs.some(({ skill, tool }) => skill.test(skill_name) && (tool_name === undefined || tool.test(tool_name)))
 }
 
 /**

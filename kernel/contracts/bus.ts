@@ -21,7 +21,10 @@ export interface Events {
    * Skills were added, changed or removed, or the set of broken skills changed. The names are sorted; the numbers are
    * the present counts.
    */
-  skills: { skills: number, quarantined: number, added: readonly string[], changed: readonly string[], removed: readonly string[] }
+  skills: {
+    skills: number, quarantined: number, added: readonly string[], changed: readonly string[],
+    removed: readonly string[]
+  }
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'

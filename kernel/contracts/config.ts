@@ -12,8 +12,12 @@ const storage = defineSection('storage', 'The history of executions', {
     default: 'committed',
     description: '"committed" answers after the history is on disk; "deferred" before, and can lose the last milliseconds in a crash'
   }),
-  history_executions_max: Type.Integer({ default: 1_000_000, minimum: 1, description: 'Executions kept; the oldest are pruned' }),
-  history_days_max: Type.Integer({ default: 30, minimum: 1, maximum: 36_500, description: 'Days an execution is kept' }),
+  history_executions_max: Type.Integer({
+    default: 1_000_000, minimum: 1, description: 'Executions kept; the oldest are pruned'
+  }),
+  history_days_max: Type.Integer({
+    default: 30, minimum: 1, maximum: 36_500, description: 'Days an execution is kept'
+  }),
   history_bytes_max: Type.Integer({
     default: 4096 * mebibyte, minimum: 0,
     description: 'Bytes that the kept executions may take up; the oldest are pruned; 0: no limit'

@@ -14,13 +14,21 @@ export interface Gateway {
    * and runs the operation. The input object belongs to the gateway after the call: default values are filled into it.
    * @throws SkilletError, always
    */
-  invoke<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Promise<Static<O>>
+  invoke<I extends TObject, O extends TObject> (
+    operation: Callable<I, O>,
+    input: unknown,
+    call: Call
+  ): Promise<Static<O>>
   /**
    * Like `invoke`, but returns the result synchronously when the operation does not have to wait.
    * @throws synchronously or by rejecting. Errors of the handler are not converted to a SkilletError: the caller
    * converts them in the place where it handles all errors.
    */
-  answer<I extends TObject, O extends TObject> (operation: Callable<I, O>, input: unknown, call: Call): Static<O> | Promise<Static<O>>
+  answer<I extends TObject, O extends TObject> (
+    operation: Callable<I, O>,
+    input: unknown,
+    call: Call
+  ): Static<O> | Promise<Static<O>>
   /**
    * Whether the storage commits, tested with a real write, and all executors answer. One probe runs at a time, and at
    * most one probe a second starts, however often this function is called.

@@ -31,7 +31,9 @@ export interface Slots {
   transport: Transport
 }
 export type Slot = keyof Slots
-export const SLOTS = ['storage', 'search', 'executor', 'skills', 'endpoint', 'transport'] as const satisfies readonly Slot[]
+export const SLOTS = [
+  'storage', 'search', 'executor', 'skills', 'endpoint', 'transport'
+] as const satisfies readonly Slot[]
 
 /** The pattern of plugin names. */
 export const PLUGIN_NAME = /^[a-z0-9][a-z0-9-]{0,63}$/
@@ -71,7 +73,9 @@ export interface SearchContext extends PluginContext {
   cache: Cache
 }
 
-type ContextOf<S extends Slot> = S extends 'transport' ? TransportContext : S extends 'endpoint' ? EndpointContext : S extends 'search' ? SearchContext : PluginContext
+type ContextOf<S extends Slot> = S extends 'transport'
+  ? TransportContext
+  : S extends 'endpoint' ? EndpointContext : S extends 'search' ? SearchContext : PluginContext
 
 /** A result of a plugin's examination of its environment. */
 export interface Finding {
@@ -126,7 +130,9 @@ export type AnyPlugin = { [S in Slot]: Plugin<S> }[Slot]
  * kernel fills in their default values and checks them, and they are typed. The returned plugin holds the version of
  * the API that it was made for.
  */
-export function definePlugin<S extends Slot, O extends TObject> (plugin: Omit<Plugin<S, Static<O>>, 'options'> & { readonly options: O }): Plugin<S>
+export function definePlugin<S extends Slot, O extends TObject> (plugin: Omit<Plugin<S, Static<O>>, 'options'> & {
+  readonly options: O
+}): Plugin<S>
 export function definePlugin<S extends Slot> (plugin: Plugin<S> & { readonly options?: undefined }): Plugin<S>
 export function definePlugin<S extends Slot> (plugin: Plugin<S>): Plugin<S> {
   return { api: pluginApi, ...plugin }

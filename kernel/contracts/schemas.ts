@@ -23,7 +23,8 @@ export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/
 const nameAskedMax = 256
 
 export const SkillNameAsked = Type.String({ minLength: 1, maxLength: nameAskedMax, description: 'Name of the skill' })
-export const ToolNameAsked = Type.String({ minLength: 1, maxLength: nameAskedMax, description: 'Name of the tool within its skill' })
+export const ToolNameAsked =
+  Type.String({ minLength: 1, maxLength: nameAskedMax, description: 'Name of the tool within its skill' })
 
 export const PARAMETER_TYPES = ['string', 'integer', 'number', 'boolean', 'array', 'object'] as const
 
@@ -32,7 +33,11 @@ const parameterFields = Type.Object({
   type: Choice(PARAMETER_TYPES, { title: 'ParameterType', description: 'JSON type of the value' }),
   description: Type.String({ description: 'What the parameter means' }),
   required: Type.Boolean({ description: 'Whether a call must give it' })
-}, { title: 'Parameter', additionalProperties: true, description: 'A parameter of a tool; any JSON Schema keyword may stand in it' })
+}, {
+  title: 'Parameter',
+  additionalProperties: true,
+  description: 'A parameter of a tool; any JSON Schema keyword may stand in it'
+})
 
 /** The values that an agent's client can fill in, beside the parameters that the agent sets. */
 export const FROM_CLIENT = ['answers', 'state', 'capabilities'] as const
@@ -46,8 +51,14 @@ export const Tool = Type.Object({
   name: Type.String({ description: 'Tool identifier within its skill' }),
   description: Type.String({ description: 'What the tool does' }),
   parameters: Type.Array(ParameterDescriptor, { description: 'Parameter descriptors, in the order of the manifest' }),
-  input_schema: Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true, description: 'JSON Schema (2020-12) of the `parameters` object of a call' }),
-  timeout_ms: Type.Optional(Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds, where it sets its own' }))
+  input_schema: Type.Unsafe<JsonObject>({
+    type: 'object',
+    additionalProperties: true,
+    description: 'JSON Schema (2020-12) of the `parameters` object of a call'
+  }),
+  timeout_ms: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds, where it sets its own' })
+  )
 }, { title: 'Tool', description: 'A tool of a skill' })
 
 export type Skill = Static<typeof Skill>
@@ -55,13 +66,18 @@ export const Skill = Type.Object({
   name: Type.String({ description: 'Skill identifier' }),
   description: Type.String({ description: 'What the skill is for' }),
   version: Type.Optional(Type.String({ description: 'Version of the skill, where it states one' })),
-  runtime: Type.String({ description: 'How its tools run: native (commands), script (JavaScript and TypeScript) or agent (an Agent Skills folder: files to read, scripts to run)' }),
+  runtime: Type.String({
+    description: 'How its tools run: native (commands), script (JavaScript and TypeScript) or agent (an Agent Skills folder: files to read, scripts to run)'
+  }),
   tools: Type.Array(Tool)
 }, { title: 'Skill', description: 'A named bundle of tools' })
 
-export const EXECUTION_STATUSES = ['queued', 'running', 'success', 'failed', 'timeout', 'cancelled', 'interrupted'] as const
+export const EXECUTION_STATUSES = [
+  'queued', 'running', 'success', 'failed', 'timeout', 'cancelled', 'interrupted'
+] as const
 export type ExecutionStatus = typeof EXECUTION_STATUSES[number]
-export const ExecutionStatus = Choice(EXECUTION_STATUSES, { title: 'ExecutionStatus', description: 'State of the execution' })
+export const ExecutionStatus =
+  Choice(EXECUTION_STATUSES, { title: 'ExecutionStatus', description: 'State of the execution' })
 
 export const ISOLATIONS = ['none', 'thread', 'process', 'sandbox'] as const
 /** The isolation in which a run really took place. */
@@ -73,7 +89,10 @@ const Timestamp = (description: string) => Type.String({ format: 'date-time', de
 const ExecutionId = Type.String({ description: 'Execution identifier (UUIDv7)' })
 
 /** A state that an execution entered, and the time. */
-const Transition = Type.Object({ status: ExecutionStatus, at: Timestamp('When the state was entered') }, { title: 'Transition', description: 'A state that an execution entered' })
+const Transition = Type.Object(
+  { status: ExecutionStatus, at: Timestamp('When the state was entered') },
+  { title: 'Transition', description: 'A state that an execution entered' }
+)
 
 const summary = {
   id: ExecutionId,
@@ -86,7 +105,8 @@ const summary = {
 
 /** The fields of an execution in a list. */
 export type ExecutionSummary = Static<typeof ExecutionSummary>
-export const ExecutionSummary = Type.Object(summary, { title: 'ExecutionSummary', description: 'An execution as a list shows it' })
+export const ExecutionSummary =
+  Type.Object(summary, { title: 'ExecutionSummary', description: 'An execution as a list shows it' })
 
 export type ExecutionError = Static<typeof ExecutionError>
 export const ExecutionError = Type.Object({
@@ -102,14 +122,23 @@ export const Execution = Type.Object({
   runtime: Type.String(),
   started_at: Type.Union([Timestamp('When it began to run'), Type.Null()]),
   finished_at: Type.Union([Timestamp('When it ended'), Type.Null()]),
-  parameters: Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true, description: 'Parameters of the call; values of secret ones are replaced by "[secret]"' }),
+  parameters: Type.Unsafe<JsonObject>({
+    type: 'object',
+    additionalProperties: true,
+    description: 'Parameters of the call; values of secret ones are replaced by "[secret]"'
+  }),
   output: Type.String({ description: 'Output of the tool' }),
   output_truncated: Type.Boolean({ description: 'Whether the output was cut at `execution.output_bytes_max`' }),
   error: Type.Union([ExecutionError, Type.Null()]),
   transitions: Type.Array(Transition),
   transport: Type.String({ description: 'How the call came in: the name of a transport, such as http, mcp or cli' }),
-  key: Type.Union([Type.String(), Type.Null()], { description: 'Name of the API key it was called with; null without one' }),
-  isolation: Type.Union([Choice(ISOLATIONS, { title: 'Isolation', description: 'Where a run takes place' }), Type.Null()], { description: 'What isolation the run was really given; null before it began' })
+  key: Type.Union([Type.String(), Type.Null()], {
+    description: 'Name of the API key it was called with; null without one'
+  }),
+  isolation: Type.Union(
+    [Choice(ISOLATIONS, { title: 'Isolation', description: 'Where a run takes place' }), Type.Null()],
+    { description: 'What isolation the run was really given; null before it began' }
+  )
 }, { title: 'Execution', description: 'The record of an execution' })
 
 /** The result of `execute`. */
@@ -144,7 +173,10 @@ export const PluginStatus = Type.Object({
 export type SearchState = Static<typeof SearchState>
 export const SearchState = Type.Object({
   mode: Type.String({ description: 'The method that serves now, as in the answers' }),
-  model: Choice(['none', 'idle', 'loading', 'indexing', 'ready', 'failed'], { title: 'ModelState', description: 'What the model that compares meanings does: there is none, it waits for the first search, it is loaded, it embeds tools, it serves, it can\'t serve' }),
+  model: Choice(['none', 'idle', 'loading', 'indexing', 'ready', 'failed'], {
+    title: 'ModelState',
+    description: 'What the model that compares meanings does: there is none, it waits for the first search, it is loaded, it embeds tools, it serves, it can\'t serve'
+  }),
   indexed: Type.Integer({ minimum: 0, description: 'Tools that are embedded' }),
   total: Type.Integer({ minimum: 0, description: 'Tools that can be found' })
 }, { title: 'SearchState', description: 'How far the search is' })

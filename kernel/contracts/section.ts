@@ -25,7 +25,11 @@ export interface SectionOf<T extends TObject> extends Section {
 }
 
 /** Declares a section, for `sections` of a plugin. Every setting needs a default value and a description. */
-export function defineSection<P extends TObject['properties']> (name: string, description: string, properties: P): SectionOf<TObject<P>> {
+export function defineSection<P extends TObject['properties']> (
+  name: string,
+  description: string,
+  properties: P
+): SectionOf<TObject<P>> {
   const schema = Type.Object(properties, { description, default: {}, additionalProperties: false })
   return {
     name,

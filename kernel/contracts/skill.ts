@@ -13,11 +13,22 @@ export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 export type Permissions = Static<typeof Permissions>
 export const Permissions = Type.Object({
   network: Type.Boolean({ default: false, description: 'May reach the network' }),
-  read: Type.Optional(Type.Array(Type.String(), { maxItems: 64, description: 'Paths it may read, beside its own folder and the programs of the system; without it, all files but secret ones' })),
+  read: Type.Optional(Type.Array(Type.String(), {
+    maxItems: 64,
+    description: 'Paths it may read, beside its own folder and the programs of the system; without it, all files but secret ones'
+  })),
   isolation: Type.Optional(Choice(['sandbox'], { description: 'Refuse to run it where commands can\'t be confined' })),
-  write: Type.Array(Type.String(), { default: [], maxItems: 64, description: 'Paths it may write to: absolute, beginning with `~`, or a placeholder' }),
-  env: Type.Array(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), { default: [], maxItems: 64, description: 'Environment variables it is given' }),
-  secrets: Type.Array(Type.String({ pattern: SECRET_NAME.source }), { default: [], maxItems: 64, uniqueItems: true, description: 'Secrets it is given, by name' })
+  write: Type.Array(
+    Type.String(),
+    { default: [], maxItems: 64, description: 'Paths it may write to: absolute, beginning with `~`, or a placeholder' }
+  ),
+  env: Type.Array(
+    Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }),
+    { default: [], maxItems: 64, description: 'Environment variables it is given' }
+  ),
+  secrets: Type.Array(Type.String({ pattern: SECRET_NAME.source }), {
+    default: [], maxItems: 64, uniqueItems: true, description: 'Secrets it is given, by name'
+  })
 }, { additionalProperties: false })
 
 /** A piece of an argument: a literal text, or the name of a parameter whose value is inserted. */

@@ -37,14 +37,23 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
   readonly #bus: Bus
   readonly #begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void
 
-  constructor (execution: Execution, job: Job, secrets: SkillSecrets | undefined, redactor: Redactor | undefined, bus: Bus, begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void) {
+  constructor (
+    execution: Execution,
+    job: Job,
+    secrets: SkillSecrets | undefined,
+    redactor: Redactor | undefined,
+    bus: Bus,
+    begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void
+  ) {
     this.execution = execution
     this.job = job
     this.secrets = secrets
     this.redactor = redactor
     this.#bus = bus
     this.#begin = begin
-    if (redactor === undefined && bus.has('output')) this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
+    if (redactor === undefined && bus.has('output')) {
+      this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
+    }
   }
 
   /**
@@ -66,7 +75,10 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
   }
 
   progress (done: number, total: number | undefined, message: string | undefined): void {
-    this.#bus.emit('progress', { execution_id: this.execution.id, done, total, message: message === undefined ? undefined : this.clean(message) })
+    this.#bus.emit(
+      'progress',
+      { execution_id: this.execution.id, done, total, message: message === undefined ? undefined : this.clean(message) }
+    )
   }
 
   log (level: LogLevel, text: string): void {

@@ -18,7 +18,9 @@ export const executionMachine = setup({
   initial: 'queued',
   states: {
     queued: { on: { begin: 'running', fail: 'failed', cancel: 'cancelled', interrupt: 'interrupted' } },
-    running: { on: { succeed: 'success', fail: 'failed', expire: 'timeout', cancel: 'cancelled', interrupt: 'interrupted' } },
+    running: {
+      on: { succeed: 'success', fail: 'failed', expire: 'timeout', cancel: 'cancelled', interrupt: 'interrupted' }
+    },
     success: { type: 'final' },
     failed: { type: 'final' },
     timeout: { type: 'final' },

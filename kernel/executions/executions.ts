@@ -112,7 +112,9 @@ export class Executions implements Runner {
     }
     const runtime = runtimeOf(job.skill, job.tool)
     const executor = executors.get(runtime)
-    if (executor === undefined) throw new SkilletError('OVERLOADED', `No executor for the runtime "${runtime}" is running`, { runtime })
+    if (executor === undefined) {
+      throw new SkilletError('OVERLOADED', `No executor for the runtime "${runtime}" is running`, { runtime })
+    }
     executor.check?.(job.tool, job.parameters)
     return executor
   }
@@ -189,7 +191,9 @@ export class Executions implements Runner {
     execution.output_truncated = outcome.output_truncated
     switch (outcome.status) {
       case 'success':
-        if (active.began_ms === undefined) throw new Error(`the executor of ${execution.runtime} answered without having started`)
+        if (active.began_ms === undefined) {
+          throw new Error(`the executor of ${execution.runtime} answered without having started`)
+        }
         move(execution, 'succeed', this.#dependencies.bus, active.began_ms)
         break
       case 'failed':
@@ -205,7 +209,9 @@ export class Executions implements Runner {
     }
   }
 
-  #fail (active: ActiveExecution, code: ErrorCode, message: string, details: JsonObject, event: ExecutionEvent['type']): void {
+  #fail (
+    active: ActiveExecution, code: ErrorCode, message: string, details: JsonObject, event: ExecutionEvent['type']
+  ): void {
     const { execution, job, redactor } = active
     const said = redactor === undefined ? { message, details } : redactor.failure(message, details)
     const of = { skill: job.skill.name, tool: job.tool.name, execution_id: execution.id }

@@ -40,7 +40,9 @@ export function recordOf (job: Job, redactor: Redactor | undefined): Execution {
  * @param ago_ms how long ago the event happened, in milliseconds
  * @returns whether the state changed
  */
-export function move (execution: Execution, type: ExecutionEvent['type'], bus: Bus, began_ms: number | undefined, ago_ms = 0): boolean {
+export function move (
+  execution: Execution, type: ExecutionEvent['type'], bus: Bus, began_ms: number | undefined, ago_ms = 0
+): boolean {
   const status = nextStatus(execution.status, { type })
   if (status === execution.status) return false
   execution.status = status
@@ -95,9 +97,14 @@ export function executionNotFound (id: string): SkilletError {
 }
 
 /** The parameters for the record: without secret values, also where another parameter contains a secret value. */
-function withoutSecrets (tool: ToolDefinition, parameters: Execution['parameters'], redactor: Redactor | undefined): Execution['parameters'] {
+function withoutSecrets (
+  tool: ToolDefinition,
+  parameters: Execution['parameters'],
+  redactor: Redactor | undefined
+): Execution['parameters'] {
   if (tool.secrets.length === 0 && redactor === undefined) return parameters
-  const entries = Object.entries(parameters).map(([name, value]) => [name, tool.secrets.includes(name) ? secretMark : value])
+  const entries = Object.entries(parameters)
+    .map(([name, value]) => [name, tool.secrets.includes(name) ? secretMark : value])
   const shown = Object.fromEntries(entries) as Execution['parameters'] // has the same names
   return redactor === undefined ? shown : redactor.data(shown)
 }

@@ -31,9 +31,14 @@ export function readEnvFile (directory: string): EnvFile {
   const path = envFile(directory)
   const { text, mode } = read(path)
   refuseBroken(path, text)
-  const values = Object.fromEntries(Object.entries(parseEnv(text)).filter((entry): entry is [string, string] => wanted.test(entry[0]) && entry[1] !== undefined))
-  if (Object.keys(values).length > 0 && (mode & 0o022) !== 0) throw new Error(`other users can write to ${path}; run: chmod go-w ${path}`)
-  if ('SERVICE_API_KEY' in values && (mode & 0o044) !== 0) throw new Error(`other users can read the SERVICE_API_KEY in ${path}; run: chmod 600 ${path}`)
+  const values = Object.fromEntries(Object.entries(parseEnv(text))
+    .filter((entry): entry is [string, string] => wanted.test(entry[0]) && entry[1] !== undefined))
+  if (Object.keys(values).length > 0 && (mode & 0o022) !== 0) {
+    throw new Error(`other users can write to ${path}; run: chmod go-w ${path}`)
+  }
+  if ('SERVICE_API_KEY' in values && (mode & 0o044) !== 0) {
+    throw new Error(`other users can read the SERVICE_API_KEY in ${path}; run: chmod 600 ${path}`)
+  }
   return { path, values }
 }
 

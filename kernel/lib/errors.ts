@@ -8,9 +8,15 @@ export type ErrorKind =
  * documentation, HTTP statuses and exit codes are derived from this table.
  */
 export const ERRORS = {
-  INVALID_PARAMETERS: { kind: 'invalid', meaning: 'Tool parameters, or another malformed body, path or query value, are invalid' },
+  INVALID_PARAMETERS: {
+    kind: 'invalid',
+    meaning: 'Tool parameters, or another malformed body, path or query value, are invalid'
+  },
   UNAUTHORIZED: { kind: 'unauthenticated', meaning: 'The request has no valid API key' },
-  FORBIDDEN: { kind: 'forbidden', meaning: 'The Host or Origin of the request is not allowed here, or the rights of its API key do not cover what it asks' },
+  FORBIDDEN: {
+    kind: 'forbidden',
+    meaning: 'The Host or Origin of the request is not allowed here, or the rights of its API key do not cover what it asks'
+  },
   SKILL_NOT_FOUND: { kind: 'missing', meaning: 'The skill does not exist' },
   TOOL_NOT_FOUND: { kind: 'missing', meaning: 'The skill has no such tool' },
   EXECUTION_NOT_FOUND: { kind: 'missing', meaning: 'The execution does not exist, or was pruned from the history' },
@@ -23,7 +29,10 @@ export const ERRORS = {
   TOOL_EXECUTION_FAILED: { kind: 'tool_failed', meaning: 'The tool failed' },
   RATE_LIMITED: { kind: 'limited', meaning: 'Too many requests' },
   OVERLOADED: { kind: 'overloaded', meaning: 'The server has as much work as it accepts, or is stopping' },
-  INTERRUPTED: { kind: 'interrupted', meaning: 'The execution was ended by a shutdown, or by the death of the process that ran it' },
+  INTERRUPTED: {
+    kind: 'interrupted',
+    meaning: 'The execution was ended by a shutdown, or by the death of the process that ran it'
+  },
   INTERNAL: { kind: 'internal', meaning: 'The server has a fault, described in its log' },
   TIMEOUT: { kind: 'timed_out', meaning: 'The execution went past its time limit' }
 } as const satisfies Record<string, { kind: ErrorKind, meaning: string }>
@@ -49,8 +58,8 @@ const mark = Symbol.for('skillet.error')
 /** The only error that leaves the kernel. Its message is for the user; its cause is for the log. */
 export class SkilletError extends Error {
   /**
-   * npm may put a copy of Skillet beside a plugin: an error of one copy is known by the other. A class that extends this
-   * one knows its own errors only.
+   * npm may put a copy of Skillet beside a plugin: an error of one copy is known by the other. A class that extends
+   * this one knows its own errors only.
    */
   static override [Symbol.hasInstance] (value: unknown): value is SkilletError {
     if (this !== SkilletError) return Function.prototype[Symbol.hasInstance].call(this, value)

@@ -88,7 +88,9 @@ async function lock (path: string): Promise<() => Promise<void>> {
       if (!hasCode(error, 'EEXIST')) throw error
     }
     await takeAwayIfDead(path)
-    if (performance.now() > until) throw new Error(`another process has held ${path} for ${lock_ms} ms; if there is none, remove it`)
+    if (performance.now() > until) {
+      throw new Error(`another process has held ${path} for ${lock_ms} ms; if there is none, remove it`)
+    }
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }

@@ -25,9 +25,13 @@ const suspicious = /__proto__|\\u005|\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{200}/
  */
 export function decodeJson (bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw invalid('body is empty; send a JSON object')
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw invalid('body begins with a byte order mark; send plain UTF-8')
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
+    throw invalid('body begins with a byte order mark; send plain UTF-8')
+  }
   // The nesting is limited before the parsing, because JSON.parse is recursive.
-  if (bytes.length > jsonDepthMax && depthOf(bytes) > jsonDepthMax) throw invalid(`body nests deeper than ${jsonDepthMax} levels`)
+  if (bytes.length > jsonDepthMax && depthOf(bytes) > jsonDepthMax) {
+    throw invalid(`body nests deeper than ${jsonDepthMax} levels`)
+  }
   let text
   try {
     text = utf8.decode(bytes)
@@ -75,7 +79,9 @@ function depthOf (bytes: Uint8Array): number {
 /** The fault inside a value, or undefined. The nesting of the value is at most `jsonDepthMax`. */
 function faultOf (value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'has a number that is too large'
-  if (typeof value === 'string') return /\p{Surrogate}/u.test(value) ? 'has a text with half of a surrogate pair' : undefined
+  if (typeof value === 'string') {
+    return /\p{Surrogate}/u.test(value) ? 'has a text with half of a surrogate pair' : undefined
+  }
   if (typeof value !== 'object' || value === null) return undefined
   if (Object.hasOwn(value, '__proto__')) return 'has a key "__proto__", which is not allowed'
   for (const [key, inner] of Object.entries(value)) {

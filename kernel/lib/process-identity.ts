@@ -22,7 +22,8 @@ function startOf (pid: number): string | undefined {
       if (state === 'Z' || state === 'X') return undefined
       return `${bootId()}:${fields[19]}`
     }
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', timeout: 2000 }).trim() || undefined
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', timeout: 2000 }).trim()
+      || undefined
   } catch {
     return undefined
   }

@@ -32,11 +32,15 @@ export class Scope {
    */
   async close (): Promise<void> {
     await (this.#undoing ??= this.#undoAll())
-    if (this.#failures.length > 0) throw new AggregateError([...this.#failures], `${this.#failures.length} resources could not be released`)
+    if (this.#failures.length > 0) {
+      throw new AggregateError([...this.#failures], `${this.#failures.length} resources could not be released`)
+    }
   }
 
   async #undoAll (): Promise<void> {
-    for (let disposer = this.#disposers.pop(); disposer !== undefined; disposer = this.#disposers.pop()) await this.#undo(disposer)
+    for (let disposer = this.#disposers.pop(); disposer !== undefined; disposer = this.#disposers.pop()) {
+      await this.#undo(disposer)
+    }
   }
 
   async #undo (disposer: Disposer, report?: (error: unknown) => void): Promise<void> {

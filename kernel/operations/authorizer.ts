@@ -25,7 +25,10 @@ export class Authorizer {
     if (access === undefined) return this.#services
     const scope = effect === 'read' ? 'read' : 'execute'
     if (!access.scopes.has(scope)) {
-      throw new SkilletError('FORBIDDEN', `The key "${access.key}" lacks the scope "${scope}", which ${name} needs`, { key: access.key, scope })
+      throw new SkilletError('FORBIDDEN', `The key "${access.key}" lacks the scope "${scope}", which ${name} needs`, {
+        key: access.key,
+        scope
+      })
     }
     if (access.allows === undefined) return this.#services
     let narrowed = this.#narrowed.get(access)
@@ -68,16 +71,7 @@ function narrow (services: Services, key: string, allows: Allows): Services {
  */
 function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows): Services['catalog'] {
   const own = new Catalog()
-  /** The part of a skill that the key may see, by skill: the same object, so that no comparison is needed. */
-  const narrowed = new WeakMap<SkillDefinition, SkillDefinition | undefined>()
-  const narrow = (skill: SkillDefinition): SkillDefinition | undefined => {
-    if (!narrowed.has(skill)) {
-      const tools = skill.tools.filter(tool => allows(skill.name, tool.name))
-      const { digest: _of, ...rest } = skill
-      narrowed.set(skill, tools.length === 0 ? undefined : { ...rest, tools })
-    }
-    return narrowed.get(skill)
-  }
+  const narrow = narrower(allows)
   let of: readonly SkillDefinition[] | undefined
   const present = (): Catalog => {
     const { skills } = whole
@@ -93,15 +87,35 @@ function narrowCatalog (whole: Services['catalog'], key: string, allows: Allows)
     quarantined: [],
     warnings: [],
     skill (name) {
-      if (!allows(name)) throw new SkilletError('FORBIDDEN', `The key "${key}" has no right to a skill "${name}"`, { key, skill: name })
+      if (!allows(name)) {
+        throw new SkilletError('FORBIDDEN', `The key "${key}" has no right to a skill "${name}"`, { key, skill: name })
+      }
       return present().skill(name)
     },
     tool (skill_name, tool_name) {
       if (!allows(skill_name, tool_name)) {
-        throw new SkilletError('FORBIDDEN', `The key "${key}" has no right to ${skill_name}:${tool_name}`, { key, skill: skill_name, tool: tool_name })
+        throw new SkilletError('FORBIDDEN', `The key "${key}" has no right to ${skill_name}:${tool_name}`, {
+          key, skill: skill_name, tool: tool_name
+        })
       }
       return present().tool(skill_name, tool_name)
     },
     check: (skill, tool, parameters) => { whole.check(skill, tool, parameters) }
+  }
+}
+
+/**
+ * Makes a function that returns the part of a skill within the rights, or undefined where no tool of it is. It returns
+ * the same object each time, so that no comparison is needed.
+ */
+function narrower (allows: Allows): (skill: SkillDefinition) => SkillDefinition | undefined {
+  const narrowed = new WeakMap<SkillDefinition, SkillDefinition | undefined>()
+  return skill => {
+    if (!narrowed.has(skill)) {
+      const tools = skill.tools.filter(tool => allows(skill.name, tool.name))
+      const { digest: _of, ...rest } = skill
+      narrowed.set(skill, tools.length === 0 ? undefined : { ...rest, tools })
+    }
+    return narrowed.get(skill)
   }
 }

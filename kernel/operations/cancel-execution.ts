@@ -19,8 +19,15 @@ export const cancelExecution = operation({
       ...exampleExecution,
       status: 'cancelled',
       output: '',
-      transitions: [...exampleExecution.transitions.slice(0, 2), { status: 'cancelled' as const, at: '2026-01-02T03:04:05.680Z' }],
-      error: { code: 'CANCELLED', message: 'The execution was cancelled', details: { skill: 'text', tool: 'count', execution_id: exampleId } }
+      transitions: [
+        ...exampleExecution.transitions.slice(0, 2),
+        { status: 'cancelled' as const, at: '2026-01-02T03:04:05.680Z' }
+      ],
+      error: {
+        code: 'CANCELLED',
+        message: 'The execution was cancelled',
+        details: { skill: 'text', tool: 'count', execution_id: exampleId }
+      }
     }
   },
   handler: ({ executions }, { id }, { signal }) => executions.cancel(id, signal)

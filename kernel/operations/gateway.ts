@@ -15,7 +15,11 @@ import { operations } from './table.ts'
 /** Time limit of a probe, and how long its result is cached, in milliseconds. */
 const probe_ms = { timeout: 2_000, cached: 1_000 }
 
-export function createGateway (services: Services & { storage: Pick<Storage, 'claim'> }, executors: readonly Pick<Executor, 'probe'>[], bus: Bus): Gateway {
+export function createGateway (
+  services: Services & { storage: Pick<Storage, 'claim'> },
+  executors: readonly Pick<Executor, 'probe'>[],
+  bus: Bus
+): Gateway {
   const authorizer = new Authorizer(services)
   const checks = new Map<TObject, Check>()
   const checkOf = (schema: TObject): Check => {
@@ -23,14 +27,7 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
     if (check === undefined) checks.set(schema, check = compileCheck(schema, '', { checked: true }))
     return check
   }
-  const ready = cached(async () => {
-    // The claim of the role `probe` is the test write. It always succeeds, because `isAlive` returns false here.
-    const written = services.storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
-    // The async function turns a synchronous exception of a probe into a rejection. Otherwise the exception would end
-    // this function, and rejections of the other probes would not be handled.
-    const answers = executors.map(async executor => { await executor.probe?.() })
-    if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) throw new Error(`no answer within ${probe_ms.timeout} ms`)
-  })
+  const ready = cached(async () => { await probe(services.storage, executors) })
   const answer: Gateway['answer'] = (operation, input, call) => {
     const allowed = authorizer.enter(operation, call.access)
     const given = operation.correct !== undefined && isObject(input) ? operation.correct(allowed, input) : input
@@ -52,6 +49,24 @@ export function createGateway (services: Services & { storage: Pick<Storage, 'cl
         throw SkilletError.from(error)
       }
     }
+  }
+}
+
+/**
+ * Makes a test write and asks the executors whether they work.
+ * @throws Error when one of them fails, or does not answer in time
+ */
+async function probe (
+  storage: Pick<Storage, 'claim'>,
+  executors: readonly Pick<Executor, 'probe'>[]
+): Promise<void> {
+  // The claim of the role `probe` is the test write. It always succeeds, because `isAlive` returns false here.
+  const written = storage.claim('probe', { owner: thisProcess(), note: '' }, () => false)
+  // The async function turns a synchronous exception of a probe into a rejection. Otherwise the exception would end
+  // this function, and rejections of the other probes would not be handled.
+  const answers = executors.map(async executor => { await executor.probe?.() })
+  if (!await within(probe_ms.timeout, Promise.all([written, ...answers]))) {
+    throw new Error(`no answer within ${probe_ms.timeout} ms`)
   }
 }
 

@@ -21,15 +21,27 @@ export const health = operation({
   errors: [],
   example: {
     input: {},
-    output: { status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }], search: { mode: 'hybrid', model: 'ready', indexed: 75, total: 75 }, quarantined: [], warnings: [] }
+    output: {
+      status: 'healthy', version: '0.1.0', uptime_seconds: 12, plugins: [{ name: 'storage-lmdb', state: 'ready' }],
+      search: { mode: 'hybrid', model: 'ready', indexed: 75, total: 75 }, quarantined: [], warnings: []
+    }
   },
   handler ({ catalog: { quarantined, warnings }, plugins, search, uptime_seconds, version: { version } }) {
     const states = plugins()
     const now = uptime_seconds()
     const found = search.state?.()
     let answer = answers.get(states)
-    if (answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings || answer.found !== found || answer.output.version !== version) {
-      answer = { uptime_seconds: now, of: quarantined, warnings, found, output: outputOf(states, quarantined, warnings, version, now, found) }
+    if (
+      answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings
+      || answer.found !== found || answer.output.version !== version
+    ) {
+      answer = {
+        uptime_seconds: now,
+        of: quarantined,
+        warnings,
+        found,
+        output: outputOf(states, quarantined, warnings, version, now, found)
+      }
       answers.set(states, answer)
     }
     return answer.output
@@ -39,9 +51,19 @@ export const health = operation({
 type Output = ReturnType<typeof outputOf>
 
 /** The answers of this second, by their plugin states: frequent requests share one answer. */
-const answers = new WeakMap<readonly PluginStatus[], { uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], found: SearchState | undefined, output: Output }>()
+const answers = new WeakMap<readonly PluginStatus[], {
+  uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[],
+  found: SearchState | undefined, output: Output
+}>()
 
-function outputOf (states: readonly PluginStatus[], quarantined: readonly QuarantinedSkill[], warnings: readonly SkillWarning[], version: string, uptime_seconds: number, search: SearchState | undefined) {
+function outputOf (
+  states: readonly PluginStatus[],
+  quarantined: readonly QuarantinedSkill[],
+  warnings: readonly SkillWarning[],
+  version: string,
+  uptime_seconds: number,
+  search: SearchState | undefined
+) {
   const unwell = states.some(({ state }) => state === 'degraded' || state === 'failed')
   return Object.freeze({
     status: unwell ? 'degraded' as const : 'healthy' as const,

@@ -23,7 +23,9 @@ export const listSkills = operation({
   example: { input: { limit: 1 }, output: { skills: [exampleSkill], total: 3 } },
   handler ({ catalog }, { limit, offset }) {
     const { skills, size: total } = catalog
-    if (limit !== undefined || offset > 0) return { skills: skills.slice(offset, limit === undefined ? undefined : offset + limit).map(publicSkill), total }
+    if (limit !== undefined || offset > 0) {
+      return { skills: skills.slice(offset, limit === undefined ? undefined : offset + limit).map(publicSkill), total }
+    }
     let all = whole.get(skills)
     if (all === undefined) whole.set(skills, all = Object.freeze({ skills: skills.map(publicSkill), total }))
     return all

@@ -17,11 +17,21 @@ export const searchSkills = operation({
   summary: 'Search tools',
   description: 'Finds tools for a query in words, best first. A score says how likely a tool is one that the query asks for, and means the same from query to query; exact names come first.',
   input: Type.Object({
-    query: Type.String({ minLength: 1, maxLength: queryMax, description: 'What is wanted, in words. Of a long text its beginning and its end count' }),
+    query: Type.String({
+      minLength: 1,
+      maxLength: queryMax,
+      description: 'What is wanted, in words. Of a long text its beginning and its end count'
+    }),
     top_k: Type.Integer({ minimum: 1, maximum: 100, default: 10, description: 'Most results wanted' }),
-    min_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Leaves out results with a lower score' })),
-    skills: Type.Optional(Type.Array(SkillNameAsked, { minItems: 1, maxItems: 500, description: 'Only tools of these skills' })),
-    runtime: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Only tools of skills with this runtime, such as native or script' }))
+    min_score: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 1, description: 'Leaves out results with a lower score' })
+    ),
+    skills: Type.Optional(
+      Type.Array(SkillNameAsked, { minItems: 1, maxItems: 500, description: 'Only tools of these skills' })
+    ),
+    runtime: Type.Optional(Type.String({
+      minLength: 1, maxLength: 64, description: 'Only tools of skills with this runtime, such as native or script'
+    }))
   }, { additionalProperties: false }),
   output: Type.Object({
     results: Type.Array(SearchResult),
@@ -30,7 +40,15 @@ export const searchSkills = operation({
   errors: [],
   example: {
     input: { query: 'count the words of a text', top_k: 1 },
-    output: { results: [{ skill_name: 'text', tool_name: 'count', description: 'Count the characters, words and lines of a text', score: 0.95 }], mode: 'hybrid' }
+    output: {
+      results: [{
+        skill_name: 'text',
+        tool_name: 'count',
+        description: 'Count the characters, words and lines of a text',
+        score: 0.95
+      }],
+      mode: 'hybrid'
+    }
   },
   handler: ({ search, search_patience_ms }, { query, ...options }, { signal }) =>
     search.search(query, { ...options, patience_ms: search_patience_ms }, abortSignalOf(signal))

@@ -5,7 +5,10 @@ import { instructionsFile, listSkillFiles as list, readSkillFile as read } from 
 
 const Path = Type.String({ description: 'Path within the folder of the skill' })
 
-const SkillFile = Type.Object({ path: Path, bytes: Type.Integer({ minimum: 0 }) }, { title: 'SkillFile', description: 'A file of a skill' })
+const SkillFile = Type.Object(
+  { path: Path, bytes: Type.Integer({ minimum: 0 }) },
+  { title: 'SkillFile', description: 'A file of a skill' }
+)
 
 export const listSkillFiles = operation({
   name: 'list_skill_files',
@@ -26,14 +29,33 @@ export const readSkillFile = operation({
   route: 'GET /api/skills/{name}/file',
   summary: 'One file of a skill',
   description: 'The content of a file that the list of files names, as text where it is UTF-8.',
-  input: Type.Object({ name: SkillNameAsked, path: Type.String({ minLength: 1, maxLength: 1024, default: instructionsFile, description: 'Path within the folder of the skill' }) }, { additionalProperties: false }),
-  output: Type.Object({ path: Path, encoding: Choice(['utf-8', 'base64'], { title: 'FileEncoding', description: 'How the content is given' }), content: Type.String() }),
+  input: Type.Object(
+    {
+      name: SkillNameAsked,
+      path: Type.String({
+        minLength: 1, maxLength: 1024, default: instructionsFile, description: 'Path within the folder of the skill'
+      })
+    },
+    { additionalProperties: false }
+  ),
+  output: Type.Object({
+    path: Path,
+    encoding: Choice(['utf-8', 'base64'], { title: 'FileEncoding', description: 'How the content is given' }),
+    content: Type.String()
+  }),
   errors: ['SKILL_NOT_FOUND', 'NOT_FOUND'],
-  example: { input: { name: 'text' }, output: { path: instructionsFile, encoding: 'utf-8', content: '---\nname: text\n---\n' } },
+  example: {
+    input: { name: 'text' },
+    output: { path: instructionsFile, encoding: 'utf-8', content: '---\nname: text\n---\n' }
+  },
   async handler ({ catalog }, { name, path }) {
     const bytes = await read(catalog.skill(name), path)
     try {
-      return { path, encoding: 'utf-8' as const, content: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+      return {
+        path,
+        encoding: 'utf-8' as const,
+        content: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+      }
     } catch {
       return { path, encoding: 'base64' as const, content: bytes.toString('base64') }
     }

@@ -12,7 +12,11 @@ import { version } from './version.ts'
 
 /** The table of all operations. Transports are derived from it. A new operation needs a file here and an entry. */
 export const operations: readonly Operation[] = [
-  listSkills, getSkill, listSkillFiles, readSkillFile, execute, listExecutions, getExecution, cancelExecution, searchSkills, health, version
+  listSkills, getSkill, listSkillFiles, readSkillFile, execute, listExecutions, getExecution, cancelExecution,
+  searchSkills, health, version
 ]
 
-export { cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile, searchSkills, version }
+export {
+  cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile,
+  searchSkills, version
+}

@@ -12,7 +12,12 @@ import { compileCheck, type Check } from './validation.ts'
  */
 export function checkGiven (schema: TObject, values: JsonObject, root = ''): string | undefined {
   const part = hasDefaults(schema, values) ? partOf(schema, values) : undefined
-  if (part === undefined || (Object.keys(part.properties).length > 0 && compileCheck(part, root, { checked: true })(values) !== undefined)) return checkWhole(schema, values, root)
+  if (
+    part === undefined
+    || (Object.keys(part.properties).length > 0 && compileCheck(part, root, { checked: true })(values) !== undefined)
+  ) {
+    return checkWhole(schema, values, root)
+  }
   complete(schema, values)
   return undefined
 }

@@ -13,7 +13,8 @@ export const parametersMax = 64
  */
 export const PARAMETER_NAME = /^[\s\S]{0,256}$/
 
-const description = (of: string, max: number) => Type.String({ minLength: 1, maxLength: max, description: `What ${of}` })
+const description = (of: string, max: number) =>
+  Type.String({ minLength: 1, maxLength: max, description: `What ${of}` })
 const timeout_ms = Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds' })
 
 /** The fields of a parameter that Skillet defines; every other field is a JSON Schema keyword for its value. */
@@ -23,14 +24,22 @@ const parameterFields = {
   required: Type.Boolean({ default: false, description: 'Whether a call must give it' }),
   secret: Type.Boolean({ default: false, description: 'Its values are never stored or logged' }),
   allow_dash: Type.Boolean({ default: false, description: 'Its values may begin an argument with `-`' }),
-  from_client: Choice(FROM_CLIENT, { description: 'An agent\'s client fills it in, never the agent: `answers` to what the tool asked, the `state` that the tool gave when it asked, or the client\'s `capabilities`' }),
-  mcp_header: Type.String({ pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$', description: 'Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a server' })
+  from_client: Choice(FROM_CLIENT, {
+    description: 'An agent\'s client fills it in, never the agent: `answers` to what the tool asked, the `state` that the tool gave when it asked, or the client\'s `capabilities`'
+  }),
+  mcp_header: Type.String({
+    pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$',
+    description: 'Clients of MCP over HTTP repeat its values in the header `Mcp-Param-…` of this name, for routers in front of a server'
+  })
 }
 
 /** Rules for the parameters together: for example, that a parameter needs another, or that one of two is required. */
 const rules = Type.Optional(Type.Object(
   Object.fromEntries(RULE_KEYWORDS.map(keyword => [keyword, Type.Optional(Type.Unknown())])),
-  { additionalProperties: false, description: 'JSON Schema keywords for the parameters together: `anyOf`, `if`, `dependentRequired`, `$defs`' }
+  {
+    additionalProperties: false,
+    description: 'JSON Schema keywords for the parameters together: `anyOf`, `if`, `dependentRequired`, `$defs`'
+  }
 ))
 
 /** An argument, or a group of arguments that is left out when a parameter in it is absent. */
@@ -45,14 +54,22 @@ export type ManifestTool = Static<typeof ManifestTool>
 export const ManifestTool = Type.Object({
   name: Type.String({ pattern: TOOL_NAME.source }),
   description: description('the tool does', 2000),
-  command: Type.Array(CommandPart, { minItems: 1, maxItems: 256, description: 'Argument vector with placeholders; never a shell' }),
+  command: Type.Array(
+    CommandPart,
+    { minItems: 1, maxItems: 256, description: 'Argument vector with placeholders; never a shell' }
+  ),
   stdin: Type.Optional(Type.String({ description: 'Text with placeholders that feeds standard input' })),
   cwd: Type.Optional(Type.String({ description: 'Working directory; may hold placeholders' })),
-  env: Type.Optional(Type.Record(Type.String({ pattern: VARIABLE_NAME.source }), Type.String(), { maxProperties: 64, additionalProperties: false, description: 'Variables set for the command; values may hold placeholders' })),
+  env: Type.Optional(Type.Record(Type.String({ pattern: VARIABLE_NAME.source }), Type.String(), {
+    maxProperties: 64,
+    additionalProperties: false,
+    description: 'Variables set for the command; values may hold placeholders'
+  })),
   timeout_ms: Type.Optional(timeout_ms),
   rules,
   parameters: Type.Optional(Type.Array(Type.Object({
-    name: Type.String({ pattern: PARAMETER_NAME.source }), ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
+    name: Type.String({ pattern: PARAMETER_NAME.source }), ...Type.Partial(Type.Object(parameterFields)).properties,
+    type: parameterFields.type, description: parameterFields.description
   }, { additionalProperties: true }), { maxItems: parametersMax }))
 }, { additionalProperties: false })
 
@@ -62,16 +79,26 @@ export const ManifestFile = Type.Object({
   name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
   description: Type.Optional(description('the skill is for', 1024)),
   version: Type.Optional(Type.String({ maxLength: 64 })),
-  runtime: Type.Optional(Choice(['native', 'script', 'agent'], { description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder' })),
-  reads_files: Type.Optional(Type.Boolean({ description: 'Its tools read files that callers name: `context.config` has `private_paths`, Skillet\'s own files and folders, which they must refuse' })),
-  config_from: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Another skill: of its section `[skills.config.NAME]` is given what the skill\'s own does not set' })),
+  runtime: Type.Optional(Choice(['native', 'script', 'agent'], {
+    description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder'
+  })),
+  reads_files: Type.Optional(Type.Boolean({
+    description: 'Its tools read files that callers name: `context.config` has `private_paths`, Skillet\'s own files and folders, which they must refuse'
+  })),
+  config_from: Type.Optional(Type.String({
+    pattern: SKILL_NAME.source,
+    description: 'Another skill: of its section `[skills.config.NAME]` is given what the skill\'s own does not set'
+  })),
   permissions,
   tools: Type.Optional(Type.Array(ManifestTool, { maxItems: toolsMax }))
 }, { additionalProperties: false })
 
 /** A `skill.toml` whose tools are not checked yet; each tool is checked separately later. */
 export type ManifestFrame = Static<typeof ManifestFrame>
-export const ManifestFrame = Type.Object({ ...ManifestFile.properties, tools: Type.Optional(Type.Array(Type.Unknown(), { maxItems: toolsMax })) }, { additionalProperties: false })
+export const ManifestFrame = Type.Object(
+  { ...ManifestFile.properties, tools: Type.Optional(Type.Array(Type.Unknown(), { maxItems: toolsMax })) },
+  { additionalProperties: false }
+)
 
 /** The tools of a script skill's default export, by name, with all their fields except the functions. */
 export type ScriptTools = Static<typeof ScriptTools>
@@ -80,7 +107,8 @@ export const ScriptTools = Type.Record(Type.String({ pattern: TOOL_NAME.source }
   timeout_ms: Type.Optional(timeout_ms),
   rules,
   parameters: Type.Optional(Type.Record(Type.String({ pattern: PARAMETER_NAME.source }), Type.Object({
-    ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type, description: parameterFields.description
+    ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type,
+    description: parameterFields.description
   }, { additionalProperties: true }), { maxProperties: parametersMax, additionalProperties: false }))
 }, { additionalProperties: false }), { minProperties: 1, maxProperties: toolsMax, additionalProperties: false })
 
@@ -96,4 +124,7 @@ export const ScriptFile = Type.Object({ ...scriptFields, tools: ScriptTools }, {
 
 /** Like `ScriptFile`, with tools that are not checked yet; each tool is checked separately later. */
 export type ScriptFrame = Static<typeof ScriptFrame>
-export const ScriptFrame = Type.Object({ ...scriptFields, tools: Type.Object({}, { minProperties: 1, maxProperties: toolsMax }) }, { additionalProperties: false })
+export const ScriptFrame = Type.Object(
+  { ...scriptFields, tools: Type.Object({}, { minProperties: 1, maxProperties: toolsMax }) },
+  { additionalProperties: false }
+)

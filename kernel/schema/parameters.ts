@@ -10,7 +10,8 @@ const notKeywords = new Set(['name', 'required', 'secret', 'allow_dash', 'from_c
 
 /** JSON Schema keywords for the parameters together, which a tool may declare beside its parameters. */
 export const RULE_KEYWORDS = [
-  '$schema', '$defs', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'minProperties', 'maxProperties'
+  '$schema', '$defs', 'allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas',
+  'minProperties', 'maxProperties'
 ] as const
 
 /**
@@ -26,13 +27,18 @@ export function compileInputSchema (parameters: readonly ParameterDescriptor[], 
   const required = parameters.filter(parameter => parameter.required).map(parameter => parameter.name)
   const { $schema, ...further } = rules
   return {
-    ...($schema !== undefined && { $schema }), type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false,
-    ...Object.fromEntries(Object.entries(further).map(([key, value]) => [key, dataKeywords.has(key) ? value : bound(value)]))
+    ...($schema !== undefined && { $schema }), type: 'object', properties, ...(required.length > 0 && { required }),
+    additionalProperties: false,
+    ...Object.fromEntries(
+      Object.entries(further).map(([key, value]) => [key, dataKeywords.has(key) ? value : bound(value)])
+    )
   }
 }
 
 /** Keywords whose value is data and contains no schema. */
-export const dataKeywords: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples', 'required', 'description', 'title'])
+export const dataKeywords: ReadonlySet<string> = new Set([
+  'default', 'const', 'enum', 'examples', 'required', 'description', 'title'
+])
 
 /** Adds limits to a schema. Without these limits, the check of a value could take too long for its size. */
 function bound (schema: unknown): unknown {
@@ -40,7 +46,9 @@ function bound (schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   const bounded: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) bounded[key] = dataKeywords.has(key) ? value : bound(value)
-  if (typeof bounded['pattern'] === 'string' || typeof bounded['format'] === 'string') bounded['maxLength'] ??= patternSubjectMax
+  if (typeof bounded['pattern'] === 'string' || typeof bounded['format'] === 'string') {
+    bounded['maxLength'] ??= patternSubjectMax
+  }
   if (bounded['uniqueItems'] === true) bounded['maxItems'] ??= uniqueItemsMax
   return bounded
 }

@@ -91,7 +91,9 @@ function isInherited (name: string): boolean {
 function hasInheritedNames (schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(hasInheritedNames)
   if (typeof schema !== 'object' || schema === null) return false
-  return Object.entries(schema).some(([key, value]) => (namedSchemas.has(key) && typeof value === 'object' && value !== null && Object.keys(value).some(isInherited)) || hasInheritedNames(value))
+  return Object.entries(schema).some(([key, value]) =>
+    (namedSchemas.has(key) && typeof value === 'object' && value !== null && Object.keys(value).some(isInherited))
+    || hasInheritedNames(value))
 }
 
 /** Removes the prototypes of all objects in plain data, so that they inherit no properties. */
@@ -111,8 +113,11 @@ const namedSchemas = new Set(['properties', 'patternProperties', '$defs', 'defin
 function withSafeIntegers (schema: object): object {
   const copy: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
-    if (namedSchemas.has(key) && typeof value === 'object' && value !== null) copy[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, safe(one)]))
-    else copy[key] = dataKeywords.has(key) ? value : safe(value)
+    if (namedSchemas.has(key) && typeof value === 'object' && value !== null) {
+      copy[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, safe(one)]))
+    } else {
+      copy[key] = dataKeywords.has(key) ? value : safe(value)
+    }
   }
   const types = new Set<unknown>([copy['type']].flat())
   if (types.has('integer') && !types.has('number')) {
@@ -136,7 +141,9 @@ function explain (errors: readonly ErrorObject[], root: string): string {
   switch (error.keyword) {
     case 'additionalProperties': {
       const name = String(params['additionalProperty'])
-      const known = typeof error.parentSchema?.['properties'] === 'object' ? Object.keys(error.parentSchema['properties']) : []
+      const known = typeof error.parentSchema?.['properties'] === 'object'
+        ? Object.keys(error.parentSchema['properties'])
+        : []
       const [pattern] = Object.keys(error.parentSchema?.['patternProperties'] ?? {})
       if (pattern !== undefined) return `${where} has a field "${shorten(name)}"; names must match "${pattern}"`
       return `${where} has an unknown field "${shorten(name)}"${didYouMean(name, known)}`
@@ -144,7 +151,9 @@ function explain (errors: readonly ErrorObject[], root: string): string {
     case 'required': {
       const names = missing(errors)
       const unknown = mistakenFor(names, error)
-      return unknown === undefined ? `${where} must have the field ${names.map(name => `"${name}"`).join(' or ')}` : `${where} has an unknown field "${shorten(unknown)}"${didYouMean(unknown, names)}`
+      return unknown === undefined
+        ? `${where} must have the field ${names.map(name => `"${name}"`).join(' or ')}`
+        : `${where} has an unknown field "${shorten(unknown)}"${didYouMean(unknown, names)}`
     }
     case 'enum': {
       const allowed = Array.isArray(params['allowedValues']) ? params['allowedValues'] : []
@@ -161,7 +170,9 @@ function explain (errors: readonly ErrorObject[], root: string): string {
  */
 function missing (errors: readonly ErrorObject[]): string[] {
   const names = errors.map(({ params }) => String((params as JsonObject)['missingProperty']))
-  const isChoice = errors.at(-1)?.keyword === 'anyOf' && errors.slice(0, -1).every(({ keyword, instancePath }) => keyword === 'required' && instancePath === errors[0]?.instancePath)
+  const isChoice = errors.at(-1)?.keyword === 'anyOf'
+    && errors.slice(0, -1)
+      .every(({ keyword, instancePath }) => keyword === 'required' && instancePath === errors[0]?.instancePath)
   return isChoice ? [...new Set(names.slice(0, -1))] : names.slice(0, 1)
 }
 
@@ -169,7 +180,9 @@ function missing (errors: readonly ErrorObject[]): string[] {
 function mistakenFor (names: readonly string[], { data, parentSchema }: ErrorObject): string | undefined {
   const known: unknown = parentSchema?.['properties']
   if (parentSchema?.['additionalProperties'] !== false || !isObject(data) || !isObject(known)) return undefined
-  return Object.keys(data).slice(0, comparedMax).find(field => !Object.hasOwn(known, field) && nearest(field, names) !== undefined)
+  return Object.keys(data)
+    .slice(0, comparedMax)
+    .find(field => !Object.hasOwn(known, field) && nearest(field, names) !== undefined)
 }
 
 function shorten (name: string): string {

@@ -53,5 +53,7 @@ export class Beginnings {
 
 /** Four code units as one 32-bit number. When a fifth code unit is shifted in, the first one is shifted out. */
 function fourAt (text: string, at: number): number {
-  return (text.charCodeAt(at) << 24) ^ (text.charCodeAt(at + 1) << 16) ^ (text.charCodeAt(at + 2) << 8) ^ text.charCodeAt(at + 3)
+  return (text.charCodeAt(at) << 24) ^ (text.charCodeAt(at + 1) << 16) ^ (
+    text.charCodeAt(at + 2) << 8
+  ) ^ text.charCodeAt(at + 3)
 }

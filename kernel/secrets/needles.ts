@@ -55,7 +55,9 @@ export class Needles {
         if (this.#groups.length === 1) this.#automaton = automaton
         const found = yield* automaton.search(text, first, this.#beginnings)
         spans = joinSpans(spans, found.spans)
-        if ((cut === 'end' || cut === 'both') && found.pieceAtEnd >= needleMin) spans = joinSpans(spans, [text.length - found.pieceAtEnd, text.length])
+        if ((cut === 'end' || cut === 'both') && found.pieceAtEnd >= needleMin) {
+          spans = joinSpans(spans, [text.length - found.pieceAtEnd, text.length])
+        }
       }
     }
     if (cut === 'start' || cut === 'both') {
@@ -79,7 +81,9 @@ export class Needles {
       let matched = 0
       for (let i = Math.max(1, needle.length - start.length); i < needle.length; i++) {
         const unit = needle.charCodeAt(i)
-        while (matched > 0 && (matched === start.length || start.charCodeAt(matched) !== unit)) matched = borders[matched - 1] ?? 0
+        while (matched > 0 && (matched === start.length || start.charCodeAt(matched) !== unit)) {
+          matched = borders[matched - 1] ?? 0
+        }
         if (start.charCodeAt(matched) === unit) matched++
       }
       longest = Math.max(longest, matched)

@@ -43,7 +43,8 @@ export function createRedactor (values: readonly unknown[]): Redactor | undefine
 
 function redactorOf (needles: Needles): Redactor {
   const text = (text: string, cut: Cut = 'none'): string => atOnce(redacted(text, needles, cut))
-  const bounded = (message: string): string => message.endsWith('…') ? `${text(message.slice(0, -1), 'end')}…` : text(message)
+  const bounded = (message: string): string =>
+    message.endsWith('…') ? `${text(message.slice(0, -1), 'end')}…` : text(message)
   const walk = (value: unknown, key?: string): unknown => {
     if (typeof value === 'string') return key === 'stderr' ? text(value, 'start') : bounded(value)
     if (Array.isArray(value)) return value.map(item => walk(item))
@@ -62,7 +63,10 @@ function redactorOf (needles: Needles): Redactor {
       const { stderr } = details
       // The message may quote, in its middle, the piece of a secret at the start of the stored `stderr`.
       const piece = typeof stderr === 'string' ? stderr.slice(0, needles.pieceAtStart(stderr)) : ''
-      return { message: bounded(piece === '' ? message : message.replaceAll(piece, secretMark)), details: data(details) }
+      return {
+        message: bounded(piece === '' ? message : message.replaceAll(piece, secretMark)),
+        details: data(details)
+      }
     },
     data
   }
@@ -73,7 +77,8 @@ function leaves (value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (typeof value === 'number') return [String(value)]
   if (typeof value !== 'object' || value === null) return []
-  const within = Object.entries(value).flatMap(([key, inner]) => [...(Array.isArray(value) ? [] : [key]), ...leaves(inner)])
+  const within = Object.entries(value)
+    .flatMap(([key, inner]) => [...(Array.isArray(value) ? [] : [key]), ...leaves(inner)])
   return [...within, JSON.stringify(value)]
 }
 
@@ -97,7 +102,9 @@ function spellings (given: string): string[] {
     ...urls,
     ...urls.map(url => url.replaceAll(/%[0-9A-F]{2}/g, code => code.toLowerCase())),
     ...base64s(bytes),
-    ...(/[\r\n]/.test(given) ? given.split(/[\r\n]+/).map(line => line.trim()).filter(line => line.length >= partLengthMin) : [])
+    ...(/[\r\n]/.test(given)
+      ? given.split(/[\r\n]+/).map(line => line.trim()).filter(line => line.length >= partLengthMin)
+      : [])
   ].filter(spelling => spelling.length >= secretLengthMin)
 }
 

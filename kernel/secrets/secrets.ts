@@ -50,7 +50,8 @@ export class SecretFile implements Secrets {
     const found: SkillSecrets = { values: {}, missing: [] }
     const own = this.#read().get(skill)
     for (const name of names) {
-      const value = own?.get(name) ?? (Object.hasOwn(this.#env, name) && !isServersOwn(name) ? this.#env[name] : undefined)
+      const value = own?.get(name)
+        ?? (Object.hasOwn(this.#env, name) && !isServersOwn(name) ? this.#env[name] : undefined)
       if (value === undefined || value === '') found.missing.push(name)
       else found.values[name] = value
     }
@@ -121,8 +122,11 @@ export class SecretFile implements Secrets {
       const values = new Map(this.#read()) // #read checks the mode and the owner of the file
       changed = change(values)
       if (!changed) return undefined
-      const text = JSON.stringify(Object.fromEntries([...values].map(([skill, own]) => [skill, Object.fromEntries(own)])), null, 2)
-      if (Buffer.byteLength(text) > fileBytesMax) throw new Error(`${this.path} would be larger than ${fileBytesMax} bytes`)
+      const text =
+        JSON.stringify(Object.fromEntries([...values].map(([skill, own]) => [skill, Object.fromEntries(own)])), null, 2)
+      if (Buffer.byteLength(text) > fileBytesMax) {
+        throw new Error(`${this.path} would be larger than ${fileBytesMax} bytes`)
+      }
       return `${text}\n`
     })
     return changed
@@ -137,7 +141,9 @@ export function isServersOwn (variable: string): boolean {
 function checkNames (skill: string, name: string): void {
   // The messages do not quote the names, because the user may have typed NAME=VALUE.
   if (!SKILL_NAME.test(skill)) throw invalid('the skill\'s name must be 1 to 64 of a-z, 0-9 and -')
-  if (!SECRET_NAME.test(name)) throw invalid('the secret\'s name must begin with a letter and have 1 to 128 of A-Z, a-z, 0-9 and _; its value is read from standard input')
+  if (!SECRET_NAME.test(name)) {
+    throw invalid('the secret\'s name must begin with a letter and have 1 to 128 of A-Z, a-z, 0-9 and _; its value is read from standard input')
+  }
 }
 
 function invalid (message: string): SkilletError {
@@ -152,7 +158,9 @@ function readValues (path: string): Values {
     if (!stat.isFile()) throw new Error(`${path} is no file`)
     if ((stat.mode & 0o077) !== 0) throw new Error(`${path} can be read by other users; run: chmod 600 ${path}`)
     const user = process.getuid?.()
-    if (user !== undefined && stat.uid !== user) throw new Error(`${path} belongs to another user; run: chown ${user} ${path}`)
+    if (user !== undefined && stat.uid !== user) {
+      throw new Error(`${path} belongs to another user; run: chown ${user} ${path}`)
+    }
     if (stat.size > fileBytesMax) throw new Error(`${path} is larger than ${fileBytesMax} bytes`)
     text = readFileSync(fd, 'utf8')
   } finally {
@@ -160,7 +168,9 @@ function readValues (path: string): Values {
   }
   const values = parseValues(text)
   // The message does not quote the content of the file, which may be a secret.
-  if (values === undefined) throw new Error(`${path} is damaged: it must hold {"skill": {"NAME": "value"}}; mend it, or remove it and set the secrets again`)
+  if (values === undefined) {
+    throw new Error(`${path} is damaged: it must hold {"skill": {"NAME": "value"}}; mend it, or remove it and set the secrets again`)
+  }
   return values
 }
 

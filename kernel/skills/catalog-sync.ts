@@ -47,7 +47,8 @@ export class CatalogSync {
 
   constructor (catalog: Catalog, sources: readonly SkillSource[], bus: Bus, log: Logger) {
     this.#catalog = catalog
-    this.#feedings = sources.map(source => ({ source, loaded: undefined, changed: false, loading: undefined, failures: 0, retry: undefined }))
+    this.#feedings = sources.map(source =>
+      ({ source, loaded: undefined, changed: false, loading: undefined, failures: 0, retry: undefined }))
     this.#bus = bus
     this.#log = log
   }
@@ -109,9 +110,13 @@ export class CatalogSync {
         this.#publishing ??= this.#publishChanges().finally(() => { this.#publishing = undefined })
       } catch (error) {
         if (this.#closed.signal.aborted) return
-        const again_ms = feeding.changed ? retry_ms.first : Math.min(retry_ms.first * 2 ** feeding.failures, retry_ms.most)
+        const again_ms =
+          feeding.changed ? retry_ms.first : Math.min(retry_ms.first * 2 ** feeding.failures, retry_ms.most)
         feeding.failures++
-        this.#log.error({ error: messageOf(error), again_ms }, 'the skills of a source could not be reloaded; what it gave last stays')
+        this.#log.error(
+          { error: messageOf(error), again_ms },
+          'the skills of a source could not be reloaded; what it gave last stays'
+        )
         feeding.retry = setTimeout(() => { this.#reload(feeding) }, again_ms).unref()
         return
       }
@@ -125,7 +130,9 @@ export class CatalogSync {
       this.#unpublished = false
       try {
         if (!await this.#publish()) continue
-        this.#index().catch((error: unknown) => { this.#log.error({ error: messageOf(error) }, 'the search does not know the present skills') })
+        this.#index().catch((error: unknown) => {
+          this.#log.error({ error: messageOf(error) }, 'the search does not know the present skills')
+        })
       } catch (error) {
         this.#log.error({ error: messageOf(error) }, 'the skills could not be replaced')
       }
@@ -138,7 +145,9 @@ export class CatalogSync {
     const { size, quarantined } = this.#catalog
     const different = changes.added.length + changes.changed.length + changes.removed.length > 0
     if (different && this.#following) this.#log.info({ ...changes }, 'the skills changed')
-    if (this.#tell(quarantined) || different) this.#bus.emit('skills', { skills: size, quarantined: quarantined.length, ...changes })
+    if (this.#tell(quarantined) || different) {
+      this.#bus.emit('skills', { skills: size, quarantined: quarantined.length, ...changes })
+    }
     return different
   }
 
@@ -166,8 +175,13 @@ export class CatalogSync {
       told.add(line)
       if (this.#told.has(line)) continue
       news = true
-      const what = tool === undefined ? 'a skill could not be loaded' : 'a tool could not be loaded; the others of its skill serve'
-      this.#log.warn({ path, error }, serving ? 'a skill is broken; its last version without a fault goes on serving' : what)
+      const what = tool === undefined
+        ? 'a skill could not be loaded'
+        : 'a tool could not be loaded; the others of its skill serve'
+      this.#log.warn(
+        { path, error },
+        serving ? 'a skill is broken; its last version without a fault goes on serving' : what
+      )
     }
     const fewer = told.size < this.#told.size
     this.#told = told

@@ -43,7 +43,11 @@ export class Catalog {
     const before = this.#snapshot
     const given = new Map<string, SkillDefinition>()
     for (const source of sources) for (const skill of source.skills) given.set(skill.name, skill)
-    const changes: SkillChanges = { added: [], changed: [], removed: before.list.flatMap(({ name }) => given.has(name) ? [] : [name]) }
+    const changes: SkillChanges = {
+      added: [],
+      changed: [],
+      removed: before.list.flatMap(({ name }) => given.has(name) ? [] : [name])
+    }
     const list: SkillDefinition[] = []
     const tools = new Map<SkillDefinition, ReadonlyMap<string, ToolDefinition>>()
     for (const skill of [...given.values()].sort((a, b) => a.name < b.name ? -1 : 1)) {
@@ -81,7 +85,9 @@ export class Catalog {
     const skill = this.#snapshot.skills.get(name)
     if (skill !== undefined) return skill
     const broken = this.#snapshot.quarantined.find(candidate => candidate.name === name && candidate.tool === undefined)
-    const why = broken === undefined ? didYouMean(name, this.#snapshot.skills.keys()) : `: it could not be loaded: ${broken.error}`
+    const why = broken === undefined
+      ? didYouMean(name, this.#snapshot.skills.keys())
+      : `: it could not be loaded: ${broken.error}`
     throw new SkilletError('SKILL_NOT_FOUND', `There is no skill "${name}"${why}`, { skill: name })
   }
 
@@ -91,9 +97,15 @@ export class Catalog {
     const tools = this.#snapshot.tools.get(skill)
     const tool = tools?.get(tool_name)
     if (tool !== undefined) return { skill, tool }
-    const broken = this.#snapshot.quarantined.find(candidate => candidate.name === skill_name && candidate.tool === tool_name)
-    const why = broken === undefined ? didYouMean(tool_name, tools?.keys() ?? []) : `: it could not be loaded: ${broken.error}`
-    throw new SkilletError('TOOL_NOT_FOUND', `The skill "${skill_name}" has no tool "${tool_name}"${why}`, { skill: skill_name, tool: tool_name })
+    const broken = this.#snapshot.quarantined.find(candidate =>
+      candidate.name === skill_name && candidate.tool === tool_name)
+    const why = broken === undefined
+      ? didYouMean(tool_name, tools?.keys() ?? [])
+      : `: it could not be loaded: ${broken.error}`
+    throw new SkilletError('TOOL_NOT_FOUND', `The skill "${skill_name}" has no tool "${tool_name}"${why}`, {
+      skill: skill_name,
+      tool: tool_name
+    })
   }
 
   /**
@@ -102,12 +114,16 @@ export class Catalog {
    */
   check (skill: SkillDefinition, tool: ToolDefinition, parameters: JsonObject): void {
     let check = this.#checks.get(tool)
-    if (check === undefined) this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters', { checked: true }))
+    if (check === undefined) {
+      this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters', { checked: true }))
+    }
     const wrong = check(parameters)
     if (wrong === undefined) return
     const { usage } = tool
     const message = `${withoutInside(tool, wrong)}${usage === undefined ? '' : `; usage: ${usage}`}`
-    throw new SkilletError('INVALID_PARAMETERS', message, { skill: skill.name, tool: tool.name, ...(usage !== undefined && { usage }) })
+    throw new SkilletError('INVALID_PARAMETERS', message, {
+      skill: skill.name, tool: tool.name, ...(usage !== undefined && { usage })
+    })
   }
 }
 
@@ -132,7 +148,9 @@ function * isSame (a: SkillDefinition, b: SkillDefinition): Steps<boolean> {
 function withoutInside ({ secrets }: ToolDefinition, wrong: string): string {
   const name = secrets.find(name => {
     const at = `parameters/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` // as in a JSON pointer
-    return wrong.startsWith(`${at}/`) || wrong.startsWith(`${at} has an unknown field`) || wrong.startsWith(`${at} has a field`)
+    return wrong.startsWith(`${at}/`)
+      || wrong.startsWith(`${at} has an unknown field`)
+      || wrong.startsWith(`${at} has a field`)
   })
   return name === undefined ? wrong : `parameters/${name} holds something that does not fit its description`
 }

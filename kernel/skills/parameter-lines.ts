@@ -17,8 +17,12 @@ export function oneLine (text: string, max = lineMax): string {
 export function parameterLine ({ name, type, description, required, ...keywords }: ParameterDescriptor): string {
   const { default: preset, enum: allowed, minimum, maximum } = keywords
   const kind = Array.isArray(allowed) ? allowed.slice(0, 20).map(value => JSON.stringify(value)).join('|') : type
-  const range = typeof minimum === 'number' || typeof maximum === 'number' ? ` (${typeof minimum === 'number' ? minimum : ''} to ${typeof maximum === 'number' ? maximum : ''})` : ''
-  return `${/^[^\s"\p{C}]+$/u.test(name) ? name : JSON.stringify(name)} ${kind}${required ? ' required' : ''}${preset === undefined ? '' : ` = ${oneLine(JSON.stringify(preset), 80)}`}${range}: ${oneLine(description)}`
+  const range = typeof minimum === 'number' || typeof maximum === 'number'
+    ? ` (${typeof minimum === 'number' ? minimum : ''} to ${typeof maximum === 'number' ? maximum : ''})`
+    : ''
+  const shown = /^[^\s"\p{C}]+$/u.test(name) ? name : JSON.stringify(name)
+  const otherwise = preset === undefined ? '' : ` = ${oneLine(JSON.stringify(preset), 80)}`
+  return `${shown} ${kind}${required ? ' required' : ''}${otherwise}${range}: ${oneLine(description)}`
 }
 
 /** The parameters that an agent sets; the agent's client fills in all other parameters. */

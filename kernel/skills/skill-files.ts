@@ -20,8 +20,16 @@ export interface SkillFile { path: string, bytes: number }
  * made from the loaded definition, so that it always describes the skill that runs.
  */
 export function instructionsOf ({ name, description, version, instructions, tools }: SkillDefinition): string {
-  const matter = [`name: ${name}`, `description: ${JSON.stringify(description)}`, ...(version === undefined ? [] : ['metadata:', `  version: ${JSON.stringify(version)}`])]
-  const body = instructions?.trim() ? instructions.trim() : `# ${name}\n\n${description}\n${tools.map(tool => `\n## ${tool.name}\n\n${tool.description}\n${parameterLines(tool).map(line => `\n- ${line}`).join('')}\n`).join('')}`
+  const matter = [
+    `name: ${name}`,
+    `description: ${JSON.stringify(description)}`,
+    ...(version === undefined ? [] : ['metadata:', `  version: ${JSON.stringify(version)}`])
+  ]
+  const sections = tools.map(tool => {
+    const parameters = parameterLines(tool).map(line => `\n- ${line}`).join('')
+    return `\n## ${tool.name}\n\n${tool.description}\n${parameters}\n`
+  })
+  const body = instructions?.trim() ? instructions.trim() : `# ${name}\n\n${description}\n${sections.join('')}`
   return `---\n${matter.join('\n')}\n---\n\n${body.trimEnd()}\n`
 }
 
@@ -50,7 +58,9 @@ export async function listSkillFiles (skill: SkillDefinition): Promise<SkillFile
  */
 export async function readSkillFile (skill: SkillDefinition, path: string): Promise<Buffer> {
   if (path === instructionsFile) return Buffer.from(instructionsOf(skill))
-  const missing = new SkilletError('NOT_FOUND', `The skill "${skill.name}" has no file "${path.slice(0, 256)}"`, { skill: skill.name })
+  const missing = new SkilletError('NOT_FOUND', `The skill "${skill.name}" has no file "${path.slice(0, 256)}"`, {
+    skill: skill.name
+  })
   if (!isServed(path)) throw missing
   try {
     const [home, file] = await Promise.all([realpath(skill.directory), realpath(join(skill.directory, path))])
@@ -72,5 +82,7 @@ export async function readSkillFile (skill: SkillDefinition, path: string): Prom
 /** Whether a path lies in a served folder, and has no hidden part and no `node_modules` in it. */
 function isServed (path: string): boolean {
   const [first = '', ...rest] = path.split('/')
-  return folders.includes(first) && rest.length > 0 && rest.every(part => part !== '' && !part.startsWith('.') && part !== 'node_modules' && !/[\\\0]/.test(part))
+  return folders.includes(first)
+    && rest.length > 0
+    && rest.every(part => part !== '' && !part.startsWith('.') && part !== 'node_modules' && !/[\\\0]/.test(part))
 }

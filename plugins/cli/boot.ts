@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import {
-  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion, SecretFile, type AnyPlugin, type Config, type ConfigSchema, type Kernel, type Logger, type Section, type Slot
+  configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion,
+  SecretFile, type AnyPlugin, type Config, type ConfigSchema, type Kernel, type Logger, type Section, type Slot
 } from '../../kernel/index.ts'
 import type { Given } from './options/options.ts'
 import type { Terminal } from './terminal/terminal.ts'
@@ -25,8 +26,12 @@ export interface BuiltinPlugins {
 }
 
 /** All built-in plugins except the scratch storage, which has no options. */
-export async function everyPlugin ({ storage, search, executors, skills, agent, endpoints, transports }: Omit<BuiltinPlugins, 'sections'>): Promise<AnyPlugin[]> {
-  return await Promise.all([storage, search, ...executors, ...skills, agent, ...endpoints, ...transports].map(async load => (await load()).default))
+export async function everyPlugin (
+  { storage, search, executors, skills, agent, endpoints, transports }: Omit<BuiltinPlugins, 'sections'>
+): Promise<AnyPlugin[]> {
+  return await Promise.all([storage, search, ...executors, ...skills, agent, ...endpoints, ...transports].map(
+    async load => (await load()).default
+  ))
 }
 
 /**
@@ -64,7 +69,11 @@ export const speaking: Needs = { ...recording, search: true, agent: true }
 export const serving: Needs = { skills: true, search: true, history: true, executors: true, transports: true }
 
 /** Takes the place of the search in commands that do not search. */
-const noSearch = definePlugin({ name: 'search-none', slot: 'search', setup: () => ({ async index () {}, search: async () => ({ mode: 'none', results: [] }) }) })
+const noSearch = definePlugin({
+  name: 'search-none',
+  slot: 'search',
+  setup: () => ({ async index () {}, search: async () => ({ mode: 'none', results: [] }) })
+})
 
 /** An error in the command line or the configuration; the message describes it. */
 export class UsageError extends Error {}
@@ -82,30 +91,22 @@ export function configure (given: Given, { terminal: { env, cwd }, schema }: Con
 }
 
 /** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
-export async function boot (builtin: BuiltinPlugins, config: Config, needs: Needs, terminal: Terminal, log: Logger, signal: AbortSignal, { role, only, file }: { role?: string, only?: string, file?: string } = {}): Promise<Kernel> {
+export async function boot (
+  builtin: BuiltinPlugins,
+  config: Config,
+  needs: Needs,
+  terminal: Terminal,
+  log: Logger,
+  signal: AbortSignal,
+  { role, only, file }: { role?: string, only?: string, file?: string } = {}
+): Promise<Kernel> {
   const config_file = configFile({ env: terminal.env, cwd: terminal.cwd, ...(file !== undefined && { file }) })
   // The key is not a setting: a plugin that needs it reads the environment.
   const { SERVICE_API_KEY: key } = readEnvFile(dirname(config_file)).values
   if (needs.transports && key !== undefined) process.env['SERVICE_API_KEY'] ??= key
-  const loads = [
-    needs.history ? builtin.storage : builtin.scratch,
-    ...(needs.search ? [builtin.search] : []),
-    ...(needs.skills ? builtin.skills : []),
-    ...(needs.executors ? builtin.executors : []),
-    ...(needs.agent === true ? [builtin.agent] : []),
-    ...(needs.transports ? [...builtin.endpoints, ...builtin.transports] : [])
-  ]
-  const [own, further] = await Promise.all([
-    Promise.all(loads.map(async load => (await load()).default)),
-    loadPlugins(config.plugins, terminal.cwd)
-  ])
-  const isNeeded: Record<Slot, boolean> = { storage: needs.history, search: needs.search, skills: needs.skills, executor: needs.executors, endpoint: needs.transports, transport: needs.transports }
-  const wanted = further.filter(({ slot }) => isNeeded[slot])
-  // Each of these slots has only one plugin: another plugin takes the place of the built-in one.
-  const replaced = new Set<string>(wanted.map(({ slot }) => slot).filter(slot => slot === 'storage' || slot === 'search'))
   return await createKernel({
     config,
-    plugins: [...own.filter(({ slot }) => !replaced.has(slot)), ...wanted, ...(needs.search ? [] : [noSearch])],
+    plugins: await pluginsFor(builtin, config, needs, terminal),
     secrets: new SecretFile(configHome(terminal.env), terminal.env),
     log,
     version: readVersion(),
@@ -118,4 +119,31 @@ export async function boot (builtin: BuiltinPlugins, config: Config, needs: Need
     ...(needs.transports || needs.agent === true ? {} : { search_patience_ms }),
     ...(only !== undefined && { only })
   }, signal)
+}
+
+/** The plugins that a command needs: built-in ones, and the further ones that the configuration names. */
+async function pluginsFor (
+  builtin: BuiltinPlugins, config: Config, needs: Needs, { cwd }: Terminal
+): Promise<AnyPlugin[]> {
+  const loads = [
+    needs.history ? builtin.storage : builtin.scratch,
+    ...(needs.search ? [builtin.search] : []),
+    ...(needs.skills ? builtin.skills : []),
+    ...(needs.executors ? builtin.executors : []),
+    ...(needs.agent === true ? [builtin.agent] : []),
+    ...(needs.transports ? [...builtin.endpoints, ...builtin.transports] : [])
+  ]
+  const [own, further] = await Promise.all([
+    Promise.all(loads.map(async load => (await load()).default)),
+    loadPlugins(config.plugins, cwd)
+  ])
+  const isNeeded: Record<Slot, boolean> = {
+    storage: needs.history, search: needs.search, skills: needs.skills, executor: needs.executors,
+    endpoint: needs.transports, transport: needs.transports
+  }
+  const wanted = further.filter(({ slot }) => isNeeded[slot])
+  // Each of these slots has only one plugin: another plugin takes the place of the built-in one.
+  const replaced =
+    new Set<string>(wanted.map(({ slot }) => slot).filter(slot => slot === 'storage' || slot === 'search'))
+  return [...own.filter(({ slot }) => !replaced.has(slot)), ...wanted, ...(needs.search ? [] : [noSearch])]
 }

@@ -1,7 +1,9 @@
 import { opendir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Command, type Option } from 'commander'
-import { fromHome, getSkill, isFinal, listExecutions, listSkills, silentLogger, type Gateway, type Skill } from '../../kernel/index.ts'
+import {
+  fromHome, getSkill, isFinal, listExecutions, listSkills, silentLogger, type Gateway, type Skill
+} from '../../kernel/index.ts'
 import { boot, configure, looking, quick, type Needs } from './boot.ts'
 import type { CommandContext, CommandRow } from './command.ts'
 import { duration, localTime } from './terminal/layout.ts'
@@ -24,18 +26,21 @@ const filesMax = 500
  * take: `<skill>`, `<skill:tool>`, `[name=value...]`, `<id>`, `<file>`, `<dir>`, and choices.
  * @param words the words after the program's name; the last one is being typed, and may be empty
  */
-export async function complete (commands: readonly CommandRow[], words: readonly string[], context: CommandContext): Promise<Candidate[]> {
+export async function complete (
+  commands: readonly CommandRow[],
+  words: readonly string[],
+  context: CommandContext
+): Promise<Candidate[]> {
   const before = words.slice(0, -1)
   const current = words.at(-1) ?? ''
   return (await candidates(commands, before, current, context)).filter(({ word }) => word.startsWith(current))
 }
 
-async function candidates (commands: readonly CommandRow[], before: readonly string[], current: string, context: CommandContext): Promise<Candidate[]> {
+async function candidates (
+  commands: readonly CommandRow[], before: readonly string[], current: string, context: CommandContext
+): Promise<Candidate[]> {
   const [name, ...rest] = before
-  if (name === undefined || (name === 'help' && rest.length === 0)) {
-    const shown = commands.filter(({ hidden }) => hidden !== true).map(({ name, description }): Candidate => ({ word: name, about: description }))
-    return name === 'help' ? shown : [...shown, { word: 'help', about: 'Show the help of a command' }, { word: '--help' }, { word: '--version' }]
-  }
+  if (name === undefined || (name === 'help' && rest.length === 0)) return commandNames(commands, name)
   const row = commands.find(row => row.name === name || row.aliases?.includes(name))
   if (row === undefined) return []
   let command = new Command(row.name).exitOverride().configureOutput({ outputError: () => {} })
@@ -45,18 +50,35 @@ async function candidates (commands: readonly CommandRow[], before: readonly str
   if (inner !== undefined) {
     command = inner
     args = rest.slice(1)
-  } else if (command.commands.length > 0) return rest.length > 0 ? [] : command.commands.map(inner => ({ word: inner.name(), about: inner.description() }))
+  } else if (command.commands.length > 0) {
+    return rest.length > 0 ? [] : command.commands.map(inner => ({ word: inner.name(), about: inner.description() }))
+  }
 
   const valued = optionOf(command, before.at(-1))
   const dynamic = new Dynamic(before, context)
-  if (valued !== undefined) return valued.argChoices?.map(word => ({ word })) ?? await dynamic.byPlaceholder(/[<[]([^>\]]*)/.exec(valued.flags)?.[1] ?? '', current, [])
-  if (current.startsWith('-')) return command.options.filter(({ hidden }) => !hidden).flatMap(({ long, description }): Candidate[] => long === null || long === undefined ? [] : [{ word: long, about: description }])
+  if (valued !== undefined) {
+    return valued.argChoices?.map(word => ({ word }))
+      ?? await dynamic.byPlaceholder(/[<[]([^>\]]*)/.exec(valued.flags)?.[1] ?? '', current, [])
+  }
+  if (current.startsWith('-')) {
+    return command.options.filter(({ hidden }) => !hidden).flatMap(({ long, description }): Candidate[] =>
+      long === null || long === undefined ? [] : [{ word: long, about: description }])
+  }
 
   const operands = operandsOf(command, args)
   const { registeredArguments } = command
-  const argument = registeredArguments[operands.length] ?? (registeredArguments.at(-1)?.variadic === true ? registeredArguments.at(-1) : undefined)
+  const argument = registeredArguments[operands.length]
+    ?? (registeredArguments.at(-1)?.variadic === true ? registeredArguments.at(-1) : undefined)
   if (argument === undefined) return []
   return argument.argChoices?.map(word => ({ word })) ?? await dynamic.byPlaceholder(argument.name(), current, operands)
+}
+
+/** The names of commands, at the beginning of the line or after `help`. */
+function commandNames (commands: readonly CommandRow[], before: 'help' | undefined): Candidate[] {
+  const shown = commands.filter(({ hidden }) => hidden !== true)
+    .map(({ name, description }): Candidate => ({ word: name, about: description }))
+  if (before === 'help') return shown
+  return [...shown, { word: 'help', about: 'Show the help of a command' }, { word: '--help' }, { word: '--version' }]
 }
 
 /** The option that takes the next word as its value. */
@@ -92,7 +114,8 @@ class Dynamic {
       case 'skill:tool': return await this.#skills(skills => tools(skills, current))
       case 'skill|skill:tool': return await this.#skills(skills => [...skills.map(about), ...tools(skills, current)])
       case 'name=value': return await this.#parameters(operands, current)
-      case 'id': return await this.#ask(looking, gateway => executions(gateway, this.#words[0] === 'cancel', this.#context))
+      case 'id':
+        return await this.#ask(looking, gateway => executions(gateway, this.#words[0] === 'cancel', this.#context))
       case 'file': return await files(current, '', this.#context.terminal.cwd, false)
       case 'dir': return await files(current, '', this.#context.terminal.cwd, true)
       default: return []
@@ -114,14 +137,19 @@ class Dynamic {
     const equals = equalsOf(current, names)
     if (equals === -1) {
       const named = new Set(given.map(pair => pair.slice(0, equalsOf(pair, names))))
-      return found.filter(({ name }) => !named.has(name) && typeable.test(name)).map(({ name, description }) => ({ word: `${name}=`, about: description }))
+      return found.filter(({ name }) => !named.has(name) && typeable.test(name))
+        .map(({ name, description }) => ({ word: `${name}=`, about: description }))
     }
     const parameter = found.find(({ name }) => name === current.slice(0, equals))
     const lead = current.slice(0, equals + 1)
     if (parameter === undefined) return []
-    const values = parameter.type === 'boolean' ? ['true', 'false'] : Array.isArray(parameter['enum']) ? parameter['enum'].map(String) : undefined
+    const values = parameter.type === 'boolean'
+      ? ['true', 'false']
+      : Array.isArray(parameter['enum']) ? parameter['enum'].map(String) : undefined
     if (values !== undefined) return values.map(value => ({ word: lead + value }))
-    return parameter.type === 'string' ? await files(current.slice(equals + 1), lead, this.#context.terminal.cwd, false) : []
+    return parameter.type === 'string'
+      ? await files(current.slice(equals + 1), lead, this.#context.terminal.cwd, false)
+      : []
   }
 
   #call (): { transport: 'cli', signal: AbortSignal } {
@@ -137,7 +165,11 @@ class Dynamic {
       probe.parseOptions([...this.#words])
       const { file, flags } = given()
       const from = file === undefined ? {} : { file }
-      const kernel = await boot(builtin, configure({ flags, ...from }, this.#context), needs, terminal, silentLogger, signal, { ...from, ...(only !== undefined && { only }) })
+      const kernel =
+        await boot(builtin, configure({ flags, ...from }, this.#context), needs, terminal, silentLogger, signal, {
+          ...from,
+          ...(only !== undefined && { only })
+        })
       try {
         return await ask(kernel.gateway)
       } finally {
@@ -161,9 +193,13 @@ function tools (skills: readonly Skill[], current: string): Candidate[] {
 }
 
 async function executions (gateway: Gateway, unfinished: boolean, { signal }: CommandContext): Promise<Candidate[]> {
-  const listed = await gateway.invoke(listExecutions, { limit: unfinished ? 500 : executionsMax }, { transport: 'cli', signal })
+  const listed =
+    await gateway.invoke(listExecutions, { limit: unfinished ? 500 : executionsMax }, { transport: 'cli', signal })
   return listed.executions.filter(({ status }) => !unfinished || !isFinal(status)).slice(0, executionsMax)
-    .map(({ id, skill_name, tool_name, status, created_at, duration_ms }) => ({ word: id, about: `${skill_name}:${tool_name} ${status} ${localTime(created_at)}${isFinal(status) ? ` ${duration(duration_ms)}` : ''}` }))
+    .map(({ id, skill_name, tool_name, status, created_at, duration_ms }) => ({
+      word: id,
+      about: `${skill_name}:${tool_name} ${status} ${localTime(created_at)}${isFinal(status) ? ` ${duration(duration_ms)}` : ''}`
+    }))
 }
 
 /**
@@ -176,7 +212,11 @@ async function files (path: string, lead: string, cwd: string, foldersOnly: bool
   try {
     const at = resolve(cwd, fromHome(folder))
     for await (const entry of await opendir(at)) {
-      if (!entry.name.startsWith(path.slice(slash)) || (entry.name.startsWith('.') && !path.slice(slash).startsWith('.'))) continue
+      if (
+        !entry.name.startsWith(path.slice(slash)) || (entry.name.startsWith('.') && !path.slice(slash).startsWith('.'))
+      ) {
+        continue
+      }
       if (entry.isDirectory()) found.push({ word: `${lead}${folder}${entry.name}/` })
       else if (!foldersOnly) found.push({ word: lead + folder + entry.name })
       if (found.length >= filesMax) break

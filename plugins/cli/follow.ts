@@ -1,4 +1,7 @@
-import { getExecution, isFinal, listExecutions, SkilletError, type ExecutionStatus, type ExecutionSummary, type Gateway, type JsonObject } from '../../kernel/index.ts'
+import {
+  getExecution, isFinal, listExecutions, SkilletError, type ExecutionStatus, type ExecutionSummary, type Gateway,
+  type JsonObject
+} from '../../kernel/index.ts'
 
 /** How often the history is read, in milliseconds. */
 const poll_ms = 300
@@ -13,11 +16,14 @@ const open_max = 1_000
  * signal aborts. It reads pages from the newest execution on, which cost the same however long the history is.
  * @param first the input of the list that is shown first
  */
-export async function follow (gateway: Gateway, first: JsonObject, show: (execution: ExecutionSummary) => void, signal: AbortSignal): Promise<void> {
+export async function follow (
+  gateway: Gateway, first: JsonObject, show: (execution: ExecutionSummary) => void, signal: AbortSignal
+): Promise<void> {
   const { status, skill_name, tool_name } = first
   const call = { transport: 'cli' as const, signal }
-  const fits = (execution: ExecutionSummary): boolean => (status === undefined || execution.status === status) &&
-    (skill_name === undefined || execution.skill_name === skill_name) && (tool_name === undefined || execution.tool_name === tool_name)
+  const fits = (execution: ExecutionSummary): boolean => (status === undefined || execution.status === status)
+    && (skill_name === undefined || execution.skill_name === skill_name)
+    && (tool_name === undefined || execution.tool_name === tool_name)
   /** The last known status of unfinished executions, by id. */
   const open = new Map<string, ExecutionStatus>()
   /** The status in the first list, by id. */
@@ -49,7 +55,11 @@ export async function follow (gateway: Gateway, first: JsonObject, show: (execut
 }
 
 /** The executions that are newer than the first known one, newest first. */
-async function newSince (gateway: Gateway, known: ReadonlySet<string>, call: { transport: 'cli', signal: AbortSignal }): Promise<ExecutionSummary[]> {
+async function newSince (
+  gateway: Gateway,
+  known: ReadonlySet<string>,
+  call: { transport: 'cli', signal: AbortSignal }
+): Promise<ExecutionSummary[]> {
   const found: ExecutionSummary[] = []
   let cursor: string | undefined
   // Most often there are no new executions, so the first page is short.

@@ -26,7 +26,9 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
       ? await commandSchema(argv, (await builtin.sections()).builtinSections, terminal)
       : configSchema([])
     fault = schema.fault
-    const context = { terminal, signal: interrupt.signal, builtin, schema, setStatus: (given: number) => { status = given } }
+    const context = {
+      terminal, signal: interrupt.signal, builtin, schema, setStatus: (given: number) => { status = given }
+    }
     const program = await createProgram(row, context)
     await program.parseAsync([...argv], { from: 'user' })
     return status
@@ -86,7 +88,10 @@ function report (error: unknown, { argv, terminal, interrupted, fault }: Ending)
     return EXIT_UNREAD
   }
   const known = error instanceof SkilletError ? error
-    : new SkilletError(usage ? 'INVALID_PARAMETERS' : 'INTERNAL', [error, ...(usage && fault !== undefined ? [fault] : [])].map(messageOf).join('\n').replace(/^error: /, ''))
+    : new SkilletError(
+      usage ? 'INVALID_PARAMETERS' : 'INTERNAL',
+      [error, ...(usage && fault !== undefined ? [fault] : [])].map(messageOf).join('\n').replace(/^error: /, '')
+    )
   const said = (text: string): string => terminal.watched ? steady(text) : text
   if (argv.includes('--json')) terminal.err(`${JSON.stringify(known.envelope())}\n`)
   else terminal.err(`error: ${said(`${known.message}${stderrOf(known)}`)}\n`)

@@ -11,8 +11,13 @@ import { processTerminal } from './terminal/terminal.ts'
 export async function reference (schema: ConfigSchema): Promise<string> {
   // Only the definitions are read; no command runs.
   const none = () => { throw new Error('the reference runs no command') }
-  const builtin = { storage: none, scratch: none, search: none, executors: [], skills: [], agent: none, endpoints: [], transports: [], sections: none }
-  const context = { terminal: processTerminal(), signal: new AbortController().signal, schema, builtin, setStatus: none }
+  const builtin = {
+    storage: none, scratch: none, search: none, executors: [], skills: [], agent: none, endpoints: [], transports: [],
+    sections: none
+  }
+  const context = {
+    terminal: processTerminal(), signal: new AbortController().signal, schema, builtin, setStatus: none
+  }
   const probe = new Command()
   addSettingOptions(probe, schema, { serve: true })
   const settings = new Set(probe.options.map(({ long }) => long))
@@ -27,7 +32,11 @@ export async function reference (schema: ConfigSchema): Promise<string> {
     const takes = isConfigured ? ' Takes the flags of the settings.' : ''
     const blocks = own.map(one => {
       const words = one === command ? name : `${name} ${one.name()}`
-      const rows = [...one.registeredArguments.map(argumentRow), ...one.options.filter(({ hidden, long }) => !hidden && !(isConfigured && settings.has(long ?? ''))).map(optionRow)]
+      const rows = [
+        ...one.registeredArguments.map(argumentRow),
+        ...one.options.filter(({ hidden, long }) => !hidden && !(isConfigured && settings.has(long ?? '')))
+          .map(optionRow)
+      ]
       const lead = one === command ? '' : `**${one.description()}**\n\n`
       return `${lead}\`skillet ${[words, ...one.registeredArguments.map(placeholder), '[options]'].join(' ')}\`\n\n${['| | |', '|---|---|', ...rows].join('\n')}\n`
     })

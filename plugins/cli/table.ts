@@ -3,20 +3,80 @@ import type { CommandRow } from './command.ts'
 /** All commands, in the order of `--help`: each has a row here and a file in commands/. */
 export const commands: readonly CommandRow[] = [
   { name: 'serve', description: 'Start the server', configured: true, load: () => import('./commands/serve.ts') },
-  { name: 'mcp', description: 'Serve an agent by MCP, on standard input and output', configured: true, load: () => import('./commands/mcp.ts') },
+  {
+    name: 'mcp',
+    description: 'Serve an agent by MCP, on standard input and output',
+    configured: true,
+    load: () => import('./commands/mcp.ts')
+  },
   { name: 'connect', description: 'Set an agent up to use Skillet', load: () => import('./commands/connect.ts') },
-  { name: 'list', description: 'List the skills and their tools', configured: true, load: () => import('./commands/list.ts') },
-  { name: 'info', description: 'Say all that is known of a skill or a tool', configured: true, load: () => import('./commands/info.ts') },
-  { name: 'search', aliases: ['find'], description: 'Find tools by words', configured: true, load: () => import('./commands/search.ts') },
-  { name: 'run', description: 'Run a tool and print its output', configured: true, load: () => import('./commands/run.ts') },
+  {
+    name: 'list',
+    description: 'List the skills and their tools',
+    configured: true,
+    load: () => import('./commands/list.ts')
+  },
+  {
+    name: 'info',
+    description: 'Say all that is known of a skill or a tool',
+    configured: true,
+    load: () => import('./commands/info.ts')
+  },
+  {
+    name: 'search',
+    aliases: ['find'],
+    description: 'Find tools by words',
+    configured: true,
+    load: () => import('./commands/search.ts')
+  },
+  {
+    name: 'run',
+    description: 'Run a tool and print its output',
+    configured: true,
+    load: () => import('./commands/run.ts')
+  },
   { name: 'history', description: 'Show what was run', configured: true, load: () => import('./commands/history.ts') },
-  { name: 'show', description: 'Show the record of an execution', configured: true, load: () => import('./commands/show.ts') },
-  { name: 'cancel', description: 'End a run, whichever process runs it', configured: true, load: () => import('./commands/cancel.ts') },
-  { name: 'doctor', description: 'Look for what is wrong, and say what to do', configured: true, load: () => import('./commands/doctor.ts') },
-  { name: 'config', description: 'Show the settings and where they come from, check them, or write a file to begin with', configured: true, load: () => import('./commands/config.ts') },
-  { name: 'init', description: 'Write a skill of your own to begin with, and its test', load: () => import('./commands/init.ts') },
+  {
+    name: 'show',
+    description: 'Show the record of an execution',
+    configured: true,
+    load: () => import('./commands/show.ts')
+  },
+  {
+    name: 'cancel',
+    description: 'End a run, whichever process runs it',
+    configured: true,
+    load: () => import('./commands/cancel.ts')
+  },
+  {
+    name: 'doctor',
+    description: 'Look for what is wrong, and say what to do',
+    configured: true,
+    load: () => import('./commands/doctor.ts')
+  },
+  {
+    name: 'config',
+    description: 'Show the settings and where they come from, check them, or write a file to begin with',
+    configured: true,
+    load: () => import('./commands/config.ts')
+  },
+  {
+    name: 'init',
+    description: 'Write a skill of your own to begin with, and its test',
+    load: () => import('./commands/init.ts')
+  },
   { name: 'key', description: 'Make, list and revoke API keys', load: () => import('./commands/key.ts') },
   { name: 'secret', description: 'Keep the secrets that skills need', load: () => import('./commands/secret.ts') },
-  { name: 'completions', description: 'Print what makes a shell complete commands, skills, tools and parameters', load: () => import('./commands/completions.ts') },
-  { name: '__complete', description: 'Complete the last word', hidden: true, configured: true, load: () => import('./commands/complete.ts') }
+  {
+    name: 'completions',
+    description: 'Print what makes a shell complete commands, skills, tools and parameters',
+    load: () => import('./commands/completions.ts')
+  },
+  {
+    name: '__complete',
+    description: 'Complete the last word',
+    hidden: true,
+    configured: true,
+    load: () => import('./commands/complete.ts')
+  }
 ]

@@ -17,7 +17,9 @@ export interface KernelCommand<Options> {
 }
 
 /** Adds `--json`, the flags of the settings, and an action that boots a kernel and stops it at the end. */
-export function actWithKernel<Options extends { json?: boolean }> (command: Command, context: CommandContext, { needs, only, act, logger }: KernelCommand<Options>): void {
+export function actWithKernel<Options extends {
+  json?: boolean
+}> (command: Command, context: CommandContext, { needs, only, act, logger }: KernelCommand<Options>): void {
   const { terminal, signal, builtin, schema } = context
   command.option('--json', 'print JSON')
   const given = addSettingOptions(command, schema, { serve: needs.transports })
@@ -25,8 +27,13 @@ export function actWithKernel<Options extends { json?: boolean }> (command: Comm
     const { file, flags } = given()
     const from = file === undefined ? {} : { file }
     const config = configure({ flags, ...from }, context)
-    const log = logger?.(config) ?? createTextLogger(line => { terminal.err(`${terminal.watched ? steady(line) : line}\n`) })
-    const kernel = await boot(builtin, config, needs, terminal, log, signal, { ...from, ...(needs.transports && { role: 'serve' }), ...(only !== undefined && { only: only(command.args) }) })
+    const log = logger?.(config)
+      ?? createTextLogger(line => { terminal.err(`${terminal.watched ? steady(line) : line}\n`) })
+    const kernel = await boot(builtin, config, needs, terminal, log, signal, {
+      ...from,
+      ...(needs.transports && { role: 'serve' }),
+      ...(only !== undefined && { only: only(command.args) })
+    })
     try {
       await act(kernel, command.opts<Options>(), command.args)
     } finally {

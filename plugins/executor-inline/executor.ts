@@ -42,7 +42,9 @@ export class InlineExecutor implements Executor {
   }
 
   async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
-    if (this.#closing.signal.aborted) throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
+    if (this.#closing.signal.aborted) {
+      throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
+    }
     const stop = AbortSignal.any([abortSignalOf(signal), this.#closing.signal])
     if (!await this.#turn(stop)) return { status: 'cancelled', ...nothing }
     try {
@@ -114,7 +116,11 @@ export class InlineExecutor implements Executor {
     })
   }
 
-  async #call ({ skill, tool, parameters, config, secrets = {}, execution_id }: Task, observer: TaskObserver, signal: AbortSignal): Promise<Outcome> {
+  async #call (
+    { skill, tool, parameters, config, secrets = {}, execution_id }: Task,
+    observer: TaskObserver,
+    signal: AbortSignal
+  ): Promise<Outcome> {
     const name = `${skill.name}:${tool.name}`
     const { tools, outputBytesMax } = this.#options
     const run = Object.hasOwn(tools, name) ? tools[name] : undefined
@@ -131,6 +137,10 @@ export class InlineExecutor implements Executor {
     const bytes = Buffer.byteLength(text)
     const output = outputOf(text, outputBytesMax, bytes)
     if (bytes <= outputBytesStop) return { status: 'success', ...output }
-    return { status: 'failed', ...output, error: { message: `${name} put out more than 16 MiB and was stopped`, details: {} } }
+    return {
+      status: 'failed',
+      ...output,
+      error: { message: `${name} put out more than 16 MiB and was stopped`, details: {} }
+    }
   }
 }

@@ -22,7 +22,8 @@ export function inlineExecutor ({ runtime = 'inline', tools, concurrency = 64 }:
     name: 'executor-inline',
     slot: 'executor',
     setup ({ config, scope }) {
-      const executor = new InlineExecutor({ runtime, tools, concurrency, outputBytesMax: config.execution.output_bytes_max })
+      const executor =
+        new InlineExecutor({ runtime, tools, concurrency, outputBytesMax: config.execution.output_bytes_max })
       scope.defer(() => { executor.close() })
       return executor
     }

@@ -48,7 +48,9 @@ export class Tail {
   add (chunk: Buffer): void {
     this.bytes += chunk.length
     const before = Math.max(0, Math.min(this.#kept.length, this.#max - chunk.length))
-    this.#kept = Buffer.concat([this.#kept.subarray(this.#kept.length - before), chunk.subarray(Math.max(0, chunk.length - this.#max))])
+    this.#kept = Buffer.concat([
+      this.#kept.subarray(this.#kept.length - before), chunk.subarray(Math.max(0, chunk.length - this.#max))
+    ])
   }
 
   /** The kept bytes as text; when the beginning was dropped, the text begins at the first whole character. */

@@ -40,7 +40,11 @@ export class Child {
   #flooded = false
   #done = false
 
-  constructor ({ program, args, cwd, env, stdin, live, output_bytes_max, output_bytes_stop }: RunMessage, input: Buffer, events: ChildEvents) {
+  constructor (
+    { program, args, cwd, env, stdin, live, output_bytes_max, output_bytes_stop }: RunMessage,
+    input: Buffer,
+    events: ChildEvents
+  ) {
     this.#events = events
     this.#stdout = new Head(output_bytes_max)
     this.#outputBytesStop = output_bytes_stop
@@ -48,7 +52,9 @@ export class Child {
     try {
       // Detached: the command gets a process group of its own, so that all processes that it starts can be ended with
       // it.
-      child = spawn(locate(program, env['PATH'] ?? ''), args, { argv0: program, cwd, env, detached: true, stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'] })
+      child = spawn(locate(program, env['PATH'] ?? ''), args, {
+        argv0: program, cwd, env, detached: true, stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe']
+      })
     } catch (error) {
       this.#refuse(error instanceof Error ? error : new Error(String(error)))
       return
@@ -121,7 +127,10 @@ export class Child {
     clearTimeout(this.#timer)
     this.#signal('SIGKILL') // ends the rest of the group
     for (const stream of this.#process?.stdio ?? []) stream?.destroy()
-    this.#events.ended({ ...this.#exit, stdout_bytes: this.#stdout.bytes, flooded: this.#flooded, stderr: this.#stderr.text }, this.#stdout.kept)
+    this.#events.ended(
+      { ...this.#exit, stdout_bytes: this.#stdout.bytes, flooded: this.#flooded, stderr: this.#stderr.text },
+      this.#stdout.kept
+    )
   }
 
   #refuse (error: NodeJS.ErrnoException): void {

@@ -10,7 +10,10 @@ const partBytesMax = 256 * 1_048_576
  * Joins messages from the chunks in which they arrive.
  * @returns a function that must be called with each chunk; it throws when the bytes can't be a message
  */
-export function createDecoder<M extends ToHelper | FromHelper> (read: (bytes: Buffer) => M, take: (message: M, payload: Buffer) => void): (chunk: Buffer) => void {
+export function createDecoder<M extends ToHelper | FromHelper> (
+  read: (bytes: Buffer) => M,
+  take: (message: M, payload: Buffer) => void
+): (chunk: Buffer) => void {
   let pending: Buffer[] = []
   let pendingBytes = 0
   let wanted = prefixBytes

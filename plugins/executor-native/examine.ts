@@ -2,10 +2,13 @@ import { access, constants, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { runtimeOf, type Finding, type SkillDefinition } from '../../kernel/index.ts'
 import { howToInstall } from '../toolkit/packages.ts'
-import { programOf } from './subject.ts'
+import { programOf } from './locate.ts'
 
 /** Finds commands that native skills need and that are missing here, each with the tools that need it. */
-export async function examine (skills: readonly SkillDefinition[], path = process.env['PATH'] ?? ''): Promise<Finding[]> {
+export async function examine (
+  skills: readonly SkillDefinition[],
+  path = process.env['PATH'] ?? ''
+): Promise<Finding[]> {
   const users = new Map<string, string[]>()
   for (const skill of skills) {
     const { name, directory } = skill
@@ -24,16 +27,27 @@ export async function examine (skills: readonly SkillDefinition[], path = proces
     if (await isThere(program, path)) found++
     else {
       const remedy = howToInstall(program)
-      findings.push({ level: 'problem', about: `command ${program}`, text: `it was not found; needed by ${few(tools)}`, ...(remedy !== undefined && { remedy }) })
+      findings.push({
+        level: 'problem',
+        about: `command ${program}`,
+        text: `it was not found; needed by ${few(tools)}`,
+        ...(remedy !== undefined && { remedy })
+      })
     }
   }
-  if (found > 0) findings.unshift({ level: 'ok', about: 'commands', text: `${found} of ${users.size} that native tools start are there` })
+  if (found > 0) {
+    findings.unshift({
+      level: 'ok', about: 'commands', text: `${found} of ${users.size} that native tools start are there`
+    })
+  }
   return findings
 }
 
 /** Finds a program as the system does: a path is used as it is, and a name is looked up in the folders of PATH. */
 async function isThere (program: string, path: string): Promise<boolean> {
-  const files = isAbsolute(program) ? [program] : path.split(delimiter).map(folder => join(folder === '' ? '.' : folder, program))
+  const files = isAbsolute(program)
+    ? [program]
+    : path.split(delimiter).map(folder => join(folder === '' ? '.' : folder, program))
   for (const file of files) {
     const executable = await access(file, constants.X_OK).then(async () => (await stat(file)).isFile(), () => false)
     if (executable) return true

@@ -1,9 +1,10 @@
 import {
-  outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger, type Outcome,
+  outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger,
+  type Outcome,
   type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
 import { expandCommand, type Command } from '../toolkit/expand-command.ts'
-import { environmentOf, privatePathsOf } from './environment.ts'
+import { Environments, privatePathsOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
@@ -15,9 +16,7 @@ import { subjectOf } from './subject.ts'
 import { tryHelper } from './try-helper.ts'
 import { lost, noOutput, notConfined, outcomeOf, refusalOf, textOf } from './outcome.ts'
 
-/**
- * How long runs may take to end when the executor closes, before they are killed with their helpers, in milliseconds.
- */
+/** How long runs may take to end at the close, before they are killed with their helpers, in milliseconds. */
 const close_ms = 4_000
 const nothingDeclared: readonly string[] = []
 
@@ -32,10 +31,7 @@ interface Options {
   /** The absolute path of the directory for commands that name none. */
   directory: string
   outputBytesMax: number
-  /**
-   * How long a helper may take to start or to end a command, in milliseconds; a helper that takes longer counts as
-   * dead.
-   */
+  /** How long a helper may take to start or to end a command, in milliseconds; after that it counts as dead. */
   answer_ms: number
   log: Logger
   health: PluginContext['health']
@@ -48,7 +44,7 @@ export class NativeExecutor implements Executor {
   readonly #helpers: Helpers
   readonly #queue = new Set<Run>()
   readonly #active = new Set<Run>()
-  readonly #environments = new WeakMap<readonly string[], Environment>()
+  readonly #environments = new Environments()
   #closing = false
   #idle: (() => void) | undefined
 
@@ -69,11 +65,15 @@ export class NativeExecutor implements Executor {
     const subject = subjectOf(task, command, directory, outputBytesMax)
     let cancel: (() => void) | undefined
     try {
-      const confined = confiner?.concerns(task.skill) === true && (confiner.available ?? await confiner.confines(task.skill))
+      const confined = confiner?.concerns(task.skill) === true
+        && (confiner.available ?? await confiner.confines(task.skill))
       if (this.#closing || signal.aborted) return { status: 'cancelled', ...noOutput } // while it was found out
       return await new Promise<Outcome>((resolve, reject) => {
         const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
-        const run: Run = { task, command, subject, confined, observer, live, resolve, reject, at: undefined, ending: undefined, timer: undefined }
+        const run: Run = {
+          task, command, subject, confined, observer, live, resolve, reject, at: undefined, ending: undefined,
+          timer: undefined
+        }
         cancel = () => { this.#cancel(run) }
         signal.addEventListener('abort', cancel, { once: true })
         this.#queue.add(run)
@@ -93,7 +93,7 @@ export class NativeExecutor implements Executor {
     const helper = this.#helpers.pick()
     const timer = this.#expectAnswer(helper)
     try {
-      const answer = await tryHelper(helper, this.#environment(nothingDeclared), 0)
+      const answer = await tryHelper(helper, this.#environments.of(nothingDeclared), 0)
       // The error that the command does not exist would be a sufficient answer too.
       if (answer.type === 'lost') throw new Error(`the helper process died (${answer.reason})`)
     } finally {
@@ -130,7 +130,9 @@ export class NativeExecutor implements Executor {
   /** A helper for the command, and the rules that confine it there. @throws ConfinementError when it may not run */
   #place ({ task, subject, confined }: Run): { helper: HelperProcess, rules: number } {
     const { confiner } = this.#options
-    return confined && confiner !== undefined ? confiner.place(task, subject.cwd) : { helper: this.#helpers.pick(), rules: 0 }
+    return confined && confiner !== undefined
+      ? confiner.place(task, subject.cwd)
+      : { helper: this.#helpers.pick(), rules: 0 }
   }
 
   #launch (run: Run): void {
@@ -152,18 +154,9 @@ export class NativeExecutor implements Executor {
 
   /** Returns the same object each time, unless the run has variables of its own. */
   #environmentFor ({ skill, secrets, config }: Task, command: Command): Environment {
-    const shared = this.#environment(skill.permissions.env)
+    const shared = this.#environments.of(skill.permissions.env)
     if (Object.keys(command.env).length === 0 && secrets === undefined && skill.reads_files !== true) return shared
     return { ...shared, ...command.env, ...(skill.reads_files === true && privatePathsOf(config)), ...secrets }
-  }
-
-  /** Computed once for each skill: the server's environment does not change. */
-  #environment (declared: readonly string[]): Environment {
-    const known = this.#environments.get(declared)
-    if (known !== undefined) return known
-    const environment = environmentOf(declared)
-    this.#environments.set(declared, environment)
-    return environment
   }
 
   #take (run: Run, answer: HelperAnswer, payload: Buffer): void {
@@ -184,15 +177,24 @@ export class NativeExecutor implements Executor {
       }
       case 'ended':
         this.#end(run, () => {
-          if (ending === undefined || (ending === 'timeout' && answer.flooded)) run.resolve(outcomeOf(subject, answer, payload))
-          else run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
+          if (ending === undefined || (ending === 'timeout' && answer.flooded)) {
+            run.resolve(outcomeOf(subject, answer, payload))
+          } else {
+            run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
+          }
         })
         return
       case 'refused':
-        this.#end(run, () => { run.resolve(ending === 'cancelled' ? { status: ending, ...noOutput } : refusalOf(subject, answer.why, answer.system_code)) })
+        this.#end(run, () => {
+          run.resolve(ending === 'cancelled'
+            ? { status: ending, ...noOutput }
+            : refusalOf(subject, answer.why, answer.system_code))
+        })
         return
       case 'lost':
-        this.#end(run, () => { run.resolve(ending === undefined ? lost(subject, answer.reason) : { status: ending, ...noOutput }) })
+        this.#end(run, () => {
+          run.resolve(ending === undefined ? lost(subject, answer.reason) : { status: ending, ...noOutput })
+        })
         return
       default: answer satisfies never
     }

@@ -5,7 +5,9 @@ import { Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { createDecoder } from './decoder.ts'
-import { encode, outOfStep, readFromHelper, type AllowedPath, type FromHelper, type RunMessage, type ToHelper } from './protocol.ts'
+import {
+  encode, outOfStep, readFromHelper, type AllowedPath, type FromHelper, type RunMessage, type ToHelper
+} from './protocol.ts'
 
 /** How long the helper has to end after its pipe is closed, in milliseconds. */
 const end_ms = 2_000
@@ -60,7 +62,9 @@ export class HelperProcess {
     this.#process = child
     child.on('error', () => {}) // the missing pid already shows the failure
     const channel = child.stdio[3]
-    if (!(channel instanceof Socket)) throw new SkilletError('OVERLOADED', 'The system has no room for another process; try again later')
+    if (!(channel instanceof Socket)) {
+      throw new SkilletError('OVERLOADED', 'The system has no room for another process; try again later')
+    }
     this.#channel = channel
     const decode = createDecoder(readFromHelper, (message, payload) => { this.#take(message, payload) })
     channel.on('data', (chunk: Buffer) => { this.#decode(decode, chunk) }).on('error', () => {})
@@ -96,9 +100,14 @@ export class HelperProcess {
    */
   run (request: Omit<RunMessage, 'type' | 'id' | 'stdin'>, stdin: string | undefined, listener: Listener): number {
     const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² commands run at once
-    this.#runs.set(id, { listener, live: request.live, output_bytes_max: request.output_bytes_max, pid: undefined, told_bytes: 0 })
+    this.#runs.set(id, {
+      listener, live: request.live, output_bytes_max: request.output_bytes_max, pid: undefined, told_bytes: 0
+    })
     if (this.#runs.size === 1) this.#hold(true)
-    this.#tell({ type: 'run', id, ...request, stdin: stdin !== undefined }, stdin === undefined ? nothing : Buffer.from(stdin))
+    this.#tell(
+      { type: 'run', id, ...request, stdin: stdin !== undefined },
+      stdin === undefined ? nothing : Buffer.from(stdin)
+    )
     return id
   }
 

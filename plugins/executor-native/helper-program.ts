@@ -29,7 +29,11 @@ export function nodeHelper (): HelperProgram {
     args: [`--max-old-space-size=${heapMiB}`, ...fewPages.args, fileURLToPath(new URL('./helper.js', import.meta.url))],
     // The helper's environment has no data of the server that a command could read in its parent; Node may need the
     // library path.
-    env: { ...fewPages.env, ...(PATH !== undefined && { PATH }), ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH }) }
+    env: {
+      ...fewPages.env,
+      ...(PATH !== undefined && { PATH }),
+      ...(LD_LIBRARY_PATH !== undefined && { LD_LIBRARY_PATH })
+    }
   }
 }
 

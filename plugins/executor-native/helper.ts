@@ -54,7 +54,9 @@ function run (message: RunMessage, input: Buffer): void {
 }
 
 async function refuse (error: NodeJS.ErrnoException, message: RunMessage): Promise<void> {
-  tell({ type: 'refused', id: message.id, why: await whyRefused(error, message), system_code: error.code ?? error.message })
+  tell({
+    type: 'refused', id: message.id, why: await whyRefused(error, message), system_code: error.code ?? error.message
+  })
 }
 
 function tell (message: FromHelper, payload?: Buffer): void {

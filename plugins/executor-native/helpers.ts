@@ -62,7 +62,10 @@ export class Helpers {
   #choose (): HelperProgram {
     if (this.#compiled === undefined) return nodeHelper()
     if (this.#compiled.confined === true || runsHere(this.#compiled)) return this.#compiled
-    this.#log.warn({ file: this.#compiled.file }, 'the compiled helper does not run on this system; the one in Node takes its place')
+    this.#log.warn(
+      { file: this.#compiled.file },
+      'the compiled helper does not run on this system; the one in Node takes its place'
+    )
     return nodeHelper()
   }
 

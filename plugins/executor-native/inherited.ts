@@ -14,7 +14,9 @@ export function closeInheritedFiles (): void {
   }
   for (const descriptor of descriptors) {
     try {
-      if (Number(descriptor) > 2 && /^\/(?!dev\/|proc\/)/.test(readlinkSync(`/proc/self/fd/${descriptor}`))) closeSync(Number(descriptor))
+      if (Number(descriptor) > 2 && /^\/(?!dev\/|proc\/)/.test(readlinkSync(`/proc/self/fd/${descriptor}`))) {
+        closeSync(Number(descriptor))
+      }
     } catch {} // the descriptor that was used to list them
   }
 }

@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 
 /**
  * How long a location stays cached while the program is still there, in milliseconds. A program that is installed
@@ -20,7 +20,11 @@ export function locate (program: string, path: string): string {
   if (program.includes('/')) return program
   const key = `${program}\0${path}`
   const found = known.get(key)
-  if (found !== undefined && found.until_ms > performance.now() && (found.place === program || isProgram(found.place))) return found.place
+  if (
+    found !== undefined && found.until_ms > performance.now() && (found.place === program || isProgram(found.place))
+  ) {
+    return found.place
+  }
   const place = find(program, path)
   if (known.size >= knownMax) known.clear()
   known.set(key, { place, until_ms: performance.now() + known_ms })
@@ -44,4 +48,12 @@ function isProgram (file: string): boolean {
   } catch {
     return false // the folder is not accessible, or the file is not executable
   }
+}
+
+/**
+ * Resolves a relative path against the skill's folder, wherever the server was started. A name without a slash is
+ * looked up in PATH.
+ */
+export function programOf (program: string, directory: string): string {
+  return program.includes('/') ? resolve(directory, program) : program
 }

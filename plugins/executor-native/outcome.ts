@@ -1,6 +1,8 @@
 import { constants } from 'node:os'
 import { StringDecoder } from 'node:string_decoder'
-import { messageOf, outputOf, SkilletError, type JsonObject, type Outcome, type Output, type ScriptNeeds } from '../../kernel/index.ts'
+import {
+  messageOf, outputOf, SkilletError, type JsonObject, type Outcome, type Output, type ScriptNeeds
+} from '../../kernel/index.ts'
 import { howToInstall, packagesOf } from '../toolkit/packages.ts'
 import { moduleMissing } from './missing-module.ts'
 import type { EndedMessage, Refusal } from './protocol.ts'
@@ -36,14 +38,27 @@ export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer
   const output = textOf(stdout, ended.stdout_bytes, subject.outputBytesMax)
   const { exit_code, signal, flooded, stderr } = ended
   if (exit_code === 0 && !flooded) return { status: 'success', ...output }
-  const details = signal === null ? { exit_code: exit_code ?? 1, stderr } : { exit_code: 128 + constants.signals[signal], signal, stderr }
-  const how = flooded ? 'put out more than 16 MiB and was stopped' : signal === null ? `exited with code ${details.exit_code}` : `was ended by ${signal}`
+  const details = signal === null
+    ? { exit_code: exit_code ?? 1, stderr }
+    : { exit_code: 128 + constants.signals[signal], signal, stderr }
+  const how = flooded
+    ? 'put out more than 16 MiB and was stopped'
+    : signal === null ? `exited with code ${details.exit_code}` : `was ended by ${signal}`
   const quote = flooded ? '' : lastLine(stderr)
   // A command that starts others, such as a shell, reports when one of them is missing.
-  const [, missing] = (details.exit_code === 127 ? /([\w.+-]+)['’]?: (?:command not found|not found|No such file or directory)$/ : notStarted).exec(quote)?.filter(found => found !== undefined) ?? []
+  const [, missing] = (details.exit_code === 127
+    ? /([\w.+-]+)['’]?: (?:command not found|not found|No such file or directory)$/
+    : notStarted).exec(quote)?.filter(found => found !== undefined) ?? []
   const module = moduleMissing(stderr, subject.script)
   const remedy = module === undefined ? hint(missing) : `; install it: ${module.install}`
-  return { status: 'failed', ...output, error: { message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}${remedy}`, details: { ...details, ...packagesIn(missing), ...module } } }
+  return {
+    status: 'failed',
+    ...output,
+    error: {
+      message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}${remedy}`,
+      details: { ...details, ...packagesIn(missing), ...module }
+    }
+  }
 }
 
 /** The text `; install it with …`, when the command for it is known. */
@@ -70,15 +85,27 @@ export function textOf (stdout: Buffer, bytes: number, bytesMax: number): Output
  */
 export function refusalOf ({ name, program, cwd }: Subject, why: Refusal, system_code: string): Outcome {
   const failed = (message: string, exit_code: number, more: object = {}): Outcome =>
-    ({ status: 'failed', ...noOutput, error: { message: `${name} could not be started: ${message}`, details: { exit_code, stderr: '', ...more } } })
+    ({
+      status: 'failed',
+      ...noOutput,
+      error: { message: `${name} could not be started: ${message}`, details: { exit_code, stderr: '', ...more } }
+    })
   // Exit codes as in shells: 127 for a missing command, 126 for a file that can't be executed.
   switch (why) {
-    case 'missing': return failed(`the command "${program}" was not found${hint(program)}`, 127, { command: program, ...packagesIn(program) })
+    case 'missing': return failed(`the command "${program}" was not found${hint(program)}`, 127, {
+      command: program,
+      ...packagesIn(program)
+    })
     case 'interpreter': return failed(`the interpreter of "${program}" was not found`, 127, { command: program })
     case 'not_executable': return failed(`"${program}" can't be executed (${system_code})`, 126, { command: program })
-    case 'too_long': return failed('its arguments and environment are longer than the system takes', 126, { command: program })
-    case 'directory': return failed(`its working directory "${cwd}" is missing, no directory, or not accessible`, 126, { cwd })
-    case 'resources': throw new SkilletError('OVERLOADED', `The system has no room for another process (${system_code}); try again later`)
+    case 'too_long':
+      return failed('its arguments and environment are longer than the system takes', 126, { command: program })
+    case 'directory':
+      return failed(`its working directory "${cwd}" is missing, no directory, or not accessible`, 126, { cwd })
+    case 'resources': throw new SkilletError(
+      'OVERLOADED',
+      `The system has no room for another process (${system_code}); try again later`
+    )
   }
 }
 

@@ -7,8 +7,8 @@ import { constants } from 'node:os'
  *
  * | message | numbers | text |
  * |---|---|---|
- * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables, rules | cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end |
- * | stop | 2, id | |
+ * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables, rules | cwd, program,
+ * arguments, variables (`NAME=value`), each with a NUL at its end | | stop | 2, id | |
  * | keep_rules | 3, id, paths | the paths, `r` or `w` before each, and a NUL at its end |
  * | forget_rules | 4, id | |
  * | started | 1, id, pid | |
@@ -105,7 +105,9 @@ const signalMax = 64
 
 const empty = Buffer.alloc(0)
 /** Where two names have the same number, the first name is the usual one. */
-const signalNames = new Map(Object.entries(constants.signals).toReversed().map(([name, number]) => [number, name as NodeJS.Signals]))
+const signalNames = new Map(
+  Object.entries(constants.signals).toReversed().map(([name, number]) => [number, name as NodeJS.Signals])
+)
 const halfway = 2 ** 32
 
 /** The bytes of a message and its payload. */
@@ -114,7 +116,8 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
     case 'run': {
       const { id, stdin, live, output_bytes_max, output_bytes_stop, cwd, program, args, env, rules } = message
       const { count, text } = variablesOf(env)
-      const numbers = [1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, count, rules]
+      const numbers =
+        [1, id, stdin ? 1 : 0, live ? 1 : 0, output_bytes_max, output_bytes_stop, args.length, count, rules]
       return frame(numbers, `${[cwd, program, ...args].join('\0')}\0${text}`, payload)
     }
     case 'stop': return frame([2, message.id], '', payload)
@@ -128,7 +131,13 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
     case 'refused': return frame([2, message.id, refusals.indexOf(message.why)], message.system_code, payload)
     case 'ended': {
       const { id, exit_code, signal, flooded, stdout_bytes, stderr } = message
-      return frame([3, id, exit_code ?? -1, signal === null ? 0 : constants.signals[signal], flooded ? 1 : 0, stdout_bytes % halfway, Math.floor(stdout_bytes / halfway)], stderr, payload)
+      return frame(
+        [3, id, exit_code ?? -1, signal === null ? 0 : constants.signals[signal], flooded
+          ? 1
+          : 0, stdout_bytes % halfway, Math.floor(stdout_bytes / halfway)],
+        stderr,
+        payload
+      )
     }
   }
 }
@@ -172,7 +181,8 @@ export function readToHelper (bytes: Buffer): ToHelper {
     return [variable.slice(0, at), variable.slice(at + 1)]
   }))
   return {
-    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1, live: bytes.readUInt32LE(12) === 1,
+    type: 'run', id, program, args: strings.slice(0, argsCount), cwd, env, stdin: bytes.readUInt32LE(8) === 1,
+    live: bytes.readUInt32LE(12) === 1,
     output_bytes_max: bytes.readUInt32LE(16), output_bytes_stop: bytes.readUInt32LE(20), rules: bytes.readUInt32LE(32)
   }
 }
@@ -204,7 +214,8 @@ export function readFromHelper (bytes: Buffer): FromHelper {
       return {
         // Real-time signals have no name.
         type: 'ended', id, signal, exit_code: signal !== null ? null : number > 0 ? 128 + number : code,
-        flooded: flooded === 1, stdout_bytes: bytes.readUInt32LE(20) + high * halfway, stderr: bytes.toString('utf8', 28)
+        flooded: flooded === 1, stdout_bytes: bytes.readUInt32LE(20) + high * halfway,
+        stderr: bytes.toString('utf8', 28)
       }
     }
     case 4: {

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import type { Refusal, RunMessage } from './protocol.ts'
 
 /** Why a command could not be started. The system gives one error for a missing program and a missing directory. */
-export async function whyRefused (error: NodeJS.ErrnoException, { program, cwd, env }: Pick<RunMessage, 'program' | 'cwd' | 'env'>): Promise<Refusal> {
+export async function whyRefused (
+  error: NodeJS.ErrnoException,
+  { program, cwd, env }: Pick<RunMessage, 'program' | 'cwd' | 'env'>
+): Promise<Refusal> {
   switch (error.code) {
     case 'EAGAIN':
     case 'ENOMEM':

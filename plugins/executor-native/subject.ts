@@ -1,10 +1,13 @@
 import { resolve } from 'node:path'
 import type { Task } from '../../kernel/index.ts'
 import type { Command } from '../toolkit/expand-command.ts'
+import { programOf } from './locate.ts'
 import type { Subject } from './outcome.ts'
 
 /** @param directory the absolute path of the directory for commands that name none */
-export function subjectOf ({ skill, tool }: Task, command: Command, directory: string, outputBytesMax: number): Subject {
+export function subjectOf (
+  { skill, tool }: Task, command: Command, directory: string, outputBytesMax: number
+): Subject {
   return {
     name: `${skill.name}:${tool.name}`,
     program: programOf(command.program, skill.directory),
@@ -12,12 +15,4 @@ export function subjectOf ({ skill, tool }: Task, command: Command, directory: s
     outputBytesMax,
     ...(tool.script !== undefined && { script: tool.script })
   }
-}
-
-/**
- * Resolves a relative path against the skill's folder, wherever the server was started. A name without a slash is
- * looked up in PATH.
- */
-export function programOf (program: string, directory: string): string {
-  return program.includes('/') ? resolve(directory, program) : program
 }

@@ -7,7 +7,9 @@ import type { Environment } from './protocol.ts'
  * @returns the last message about it: that it ended, could not be started, or was lost with the helper
  */
 export function tryHelper (helper: HelperProcess, env: Environment, rules: number): Promise<HelperAnswer> {
-  const request = { program: 'true', args: [], cwd: '/', env, live: false, output_bytes_max: 0, output_bytes_stop: 0, rules }
+  const request = {
+    program: 'true', args: [], cwd: '/', env, live: false, output_bytes_max: 0, output_bytes_stop: 0, rules
+  }
   return new Promise(resolve => {
     helper.run(request, undefined, answer => { if (answer.type !== 'started') resolve(answer) })
   })

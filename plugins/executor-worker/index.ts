@@ -31,7 +31,8 @@ export default definePlugin({
     }
     let pool: Pool | undefined
     let loading: Promise<Pool> | undefined
-    const load = (): Promise<Pool> => loading ??= import('./main/pool.ts').then(({ Pool }) => pool = new Pool(limits, log))
+    const load = (): Promise<Pool> =>
+      loading ??= import('./main/pool.ts').then(({ Pool }) => pool = new Pool(limits, log))
     let closed = false
     scope.defer(async () => {
       closed = true

@@ -18,7 +18,8 @@ async function engine (): Promise<Finding> {
     return { level: 'ok', about: 'HTTP engine', text: `uWebSockets.js loads, from ${from}` }
   } catch (error) {
     return {
-      level: 'note', about: 'HTTP engine', text: `uWebSockets.js does not load; node:http serves instead, at a third of the rate (${messageOf(error)})`,
+      level: 'note', about: 'HTTP engine',
+      text: `uWebSockets.js does not load; node:http serves instead, at a third of the rate (${messageOf(error)})`,
       remedy: 'for more speed, use Node.js 22, or Node.js 24 on a system with glibc 2.38 or later (Debian 13, Ubuntu 24.04)'
     }
   }
@@ -29,11 +30,23 @@ async function listening (host: string, port: number, signal: AbortSignal): Prom
   const at = `${urlHost(host)}:${port}`
   const taken = await whyNot(host, port)
   if (taken === undefined) return { level: 'ok', about, text: `${at} is free` }
-  if (taken.code !== 'EADDRINUSE') return { level: 'problem', about, text: `nothing can listen at ${at}: ${taken.message}`, remedy: 'choose others with server.host and server.port' }
+  if (taken.code !== 'EADDRINUSE') {
+    return {
+      level: 'problem',
+      about,
+      text: `nothing can listen at ${at}: ${taken.message}`,
+      remedy: 'choose others with server.host and server.port'
+    }
+  }
   const url = `http://${urlHost(isWildcard(host) ? (host.includes(':') ? '::1' : '127.0.0.1') : host)}:${port}`
   const version = await skilletAt(url, signal)
   if (version !== undefined) return { level: 'ok', about, text: `Skillet ${version} serves at ${url}` }
-  return { level: 'problem', about, text: `${at} is in use by another program`, remedy: 'stop it, or choose another port with server.port' }
+  return {
+    level: 'problem',
+    about,
+    text: `${at} is in use by another program`,
+    remedy: 'stop it, or choose another port with server.port'
+  }
 }
 
 /** Tries to listen, and returns the error; undefined when a server can listen there. */
@@ -41,7 +54,8 @@ async function whyNot (host: string, port: number): Promise<NodeJS.ErrnoExceptio
   const server = createServer()
   try {
     return await new Promise(resolve => {
-      server.once('error', resolve).listen({ host: host.replace(/^\[|\]$/g, ''), port, exclusive: true }, () => { resolve(undefined) })
+      server.once('error', resolve)
+        .listen({ host: host.replace(/^\[|\]$/g, ''), port, exclusive: true }, () => { resolve(undefined) })
     })
   } finally {
     server.close()
@@ -51,9 +65,14 @@ async function whyNot (host: string, port: number): Promise<NodeJS.ErrnoExceptio
 /** The version of the Skillet server that answers at the URL. Errors carry it too, so no key is needed. */
 async function skilletAt (url: string, signal: AbortSignal): Promise<string | undefined> {
   try {
-    const reply = await fetch(`${url}/api/version`, { signal: AbortSignal.any([signal, AbortSignal.timeout(ask_ms)]), redirect: 'error' })
+    const reply = await fetch(`${url}/api/version`, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ask_ms)]),
+      redirect: 'error'
+    })
     const body: unknown = JSON.parse((await reply.text()).slice(0, 10_000))
-    if (typeof body !== 'object' || body === null || !('api_version' in body) || !('service_version' in body)) return undefined
+    if (typeof body !== 'object' || body === null || !('api_version' in body) || !('service_version' in body)) {
+      return undefined
+    }
     return String(body.service_version).slice(0, 64)
   } catch {
     return undefined

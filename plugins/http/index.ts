@@ -44,8 +44,13 @@ export default definePlugin({
     if (config_file !== undefined) scope.defer(watchKeys(config_file, keys, log))
 
     const engine = await chooseEngine(choice, log)
-    const server = await engine.listen({ host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, request_timeout_ms: body_timeout_ms + head_ms, malformed: app.replies.malformed(), log })
-      .catch((error: unknown) => { throw new Error(`can't listen at ${address(host, port)}: ${reasonOf(error)}`, { cause: error }) })
+    const server = await engine.listen({
+      host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, request_timeout_ms: body_timeout_ms + head_ms,
+      malformed: app.replies.malformed(), log
+    })
+      .catch((error: unknown) => { throw new Error(`can't listen at ${address(host, port)}: ${reasonOf(error)}`, {
+        cause: error
+      }) })
     scope.defer(async () => {
       app.quiesce()
       server.refuse()
@@ -53,7 +58,10 @@ export default definePlugin({
       server.close()
     })
     const url = address(host, server.port)
-    log.info({ url, engine: engine.name, ...(engine.package !== undefined && { package: engine.package }) }, `listening at ${url} (${engine.name})`)
+    log.info(
+      { url, engine: engine.name, ...(engine.package !== undefined && { package: engine.package }) },
+      `listening at ${url} (${engine.name})`
+    )
     return {
       url,
       engine: engine.name,
@@ -68,7 +76,8 @@ export default definePlugin({
 
 /** The operations, the description of the API, the pages and the endpoints of other protocols. */
 function createApp ({ config, endpoints, gateway, log }: TransportContext, settings: ServerSettings, keys: Keys): App {
-  const { host, auth_required, allowed_hosts, cors_origins, body_bytes_max, bodies_bytes_max, body_timeout_ms } = settings
+  const { host, auth_required, allowed_hosts, cors_origins, body_bytes_max, bodies_bytes_max, body_timeout_ms } =
+    settings
   const app = new App({
     debug: config.log_level === 'debug',
     bodies: new Bodies({
@@ -82,7 +91,8 @@ function createApp ({ config, endpoints, gateway, log }: TransportContext, setti
   })
   addPages(app, gateway.version)
   for (const endpoint of endpoints) app.addEndpoint(endpoint)
-  const description = JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
+  const description =
+    JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
   app.router.add('GET', '/api/openapi.json', {
     writes: false, access: 'key',
     run: turn => { app.replies.json(turn, description, turn.framing.last ? 'now' : 'keep') }
@@ -104,6 +114,8 @@ function refuseInsecure ({ host, auth_required, allow_insecure }: ServerSettings
 function reasonOf (error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE' || error.message.includes('EADDRINUSE')) return 'the port is in use; choose another with server.port'
+  if (code === 'EADDRINUSE' || error.message.includes('EADDRINUSE')) {
+    return 'the port is in use; choose another with server.port'
+  }
   return error.message
 }

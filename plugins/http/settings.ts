@@ -6,7 +6,9 @@ const mebibyte = 1_048_576
 export type ServerSettings = Static<typeof serverSection.schema>
 export const serverSection = defineSection('server', 'The HTTP server', {
   host: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on' }),
-  port: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535, description: 'Port to listen on; 0 picks a free one' }),
+  port: Type.Integer({
+    default: 3000, minimum: 0, maximum: 65_535, description: 'Port to listen on; 0 picks a free one'
+  }),
   auth_required: Type.Boolean({
     default: false, description: 'Requests need an API key: a named one, or the one in SERVICE_API_KEY'
   }),

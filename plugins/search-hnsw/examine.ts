@@ -14,13 +14,23 @@ export async function examine (data: ThreadData): Promise<Finding[]> {
   try {
     return [modelFinding(data, await Model.load({ ...data, allow_download: false })), ...await examineGraphs()]
   } catch (error) {
-    if (data.allow_download) return [{ level: 'note', about, text: `the model ${data.model} is not there yet; the first search downloads it` }]
-    return [{ level: 'problem', about, text: `tools are found by words alone, since the model can't be used: ${reasonOf(error)}`, remedy: 'set search.model to a folder that holds a model, or to "none"' }]
+    if (data.allow_download) {
+      return [{ level: 'note', about, text: `the model ${data.model} is not there yet; the first search downloads it` }]
+    }
+    return [{
+      level: 'problem',
+      about,
+      text: `tools are found by words alone, since the model can't be used: ${reasonOf(error)}`,
+      remedy: 'set search.model to a folder that holds a model, or to "none"'
+    }]
   }
 }
 
 /** @param model loaded from that place; exported for a test */
-export function modelFinding ({ model: place }: Pick<ThreadData, 'model'>, { dimensions, runtime: { name, reason } }: Pick<Model, 'dimensions' | 'runtime'>): Finding {
+export function modelFinding (
+  { model: place }: Pick<ThreadData, 'model'>,
+  { dimensions, runtime: { name, reason } }: Pick<Model, 'dimensions' | 'runtime'>
+): Finding {
   const text = `the model in ${place} loads: ${dimensions} numbers a text, by ${name}`
   if (reason === undefined) return { level: 'ok', about, text }
   return {
@@ -35,7 +45,8 @@ async function examineGraphs (): Promise<Finding[]> {
     return []
   } catch (error) {
     return [{
-      level: 'note', about, text: `each query is compared with every tool, which takes a moment longer with thousands, since hnswlib-node can't be loaded: ${reasonOf(error)}`,
+      level: 'note', about,
+      text: `each query is compared with every tool, which takes a moment longer with thousands, since hnswlib-node can't be loaded: ${reasonOf(error)}`,
       remedy: 'with more than 10,000 tools, install python3, make and a C++ compiler, and then Skillet again'
     }]
   }

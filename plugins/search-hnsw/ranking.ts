@@ -30,7 +30,10 @@ let room = roomFor(512)
 
 function roomFor (candidates: number) {
   const numbers = (): Float64Array => new Float64Array(candidates)
-  return { candidates, tools: numbers(), orders: numbers(), likely: numbers(), means: numbers(), counts: numbers(), places: new Uint32Array(candidates) }
+  return {
+    candidates, tools: numbers(), orders: numbers(), likely: numbers(), means: numbers(), counts: numbers(),
+    places: new Uint32Array(candidates)
+  }
 }
 
 /**
@@ -39,7 +42,9 @@ function roomFor (candidates: number) {
  * @param found what the model says; absent: words alone
  * @param most how many of them are wanted
  */
-export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, found: Found | undefined, most: number): Ranking {
+export function rank (
+  byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, found: Found | undefined, most: number
+): Ranking {
   const exact = index.named(query)
   const candidates = byWords.length + (found?.tools.length ?? 0)
   if (candidates > room.candidates) room = roomFor(candidates)
@@ -50,11 +55,17 @@ export function rank (byWords: Uint32Array, query: string, index: LexicalIndex, 
     const words = match.deviation > 0 ? (score - match.mean) / match.deviation : 0
     const share = match.best > 0 ? score / match.best : 0
     const named = index.nameShare(tool, match)
-    const meaning = found === undefined || cosine === undefined ? unembedded * words : (cosine - found.mean) / found.deviation
+    const meaning = found === undefined || cosine === undefined
+      ? unembedded * words
+      : (cosine - found.mean) / found.deviation
     const isExact = exact.includes(tool)
     tools[count] = tool
-    orders[count] = (found === undefined ? words : order.cosine * meaning + order.words * words) + order.name * named + (isExact ? first : 0)
-    likely[count++] = isExact ? 1 : logistic(cosine === undefined ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named : scale.base + scale.cosine * cosine + scale.words * share)
+    orders[count] = (found === undefined ? words : order.cosine * meaning + order.words * words)
+      + order.name * named
+      + (isExact ? first : 0)
+    likely[count++] = isExact ? 1 : logistic(cosine === undefined
+      ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named
+      : scale.base + scale.cosine * cosine + scale.words * share)
   }
   found?.tools.forEach((tool, i) => { judge(tool, found.cosines[i]) })
   byWords.forEach(tool => { if (found?.tools.includes(tool) !== true) judge(tool, undefined) })
@@ -84,7 +95,9 @@ function falling (places: Uint32Array, most: number): number[] {
   }
   const fallen: number[] = []
   for (let pool = 0; pool < pools; pool++) {
-    for (let i = counts[pool] ?? 0; i > 0 && fallen.length < most; i--) fallen.push(Math.round((means[pool] ?? 0) * 10_000) / 10_000)
+    for (let i = counts[pool] ?? 0; i > 0 && fallen.length < most; i--) {
+      fallen.push(Math.round((means[pool] ?? 0) * 10_000) / 10_000)
+    }
   }
   return fallen
 }

@@ -26,10 +26,12 @@ export default definePlugin({
     const describing = new Describing({ trusted: settings.trusted, heap_bytes_max, data_dir, describe_ms, log })
     scope.defer(() => describing.close())
     const interpreters = new Interpreters(config.skills.config)
-    const library = new Library({ places: placesOf(settings), describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms })
+    const library =
+      new Library({ places: placesOf(settings), describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms })
     let followed = false
     return {
-      load: async (signal, only) => followed ? library.loaded : await library.load(AbortSignal.any([signal, stopped.signal]), only),
+      load: async (signal, only) =>
+        followed ? library.loaded : await library.load(AbortSignal.any([signal, stopped.signal]), only),
       watch (changed) {
         const follow = new Follow({ library, changed, mode: watch, log, health })
         scope.defer(() => follow.close())

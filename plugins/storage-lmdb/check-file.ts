@@ -86,11 +86,15 @@ async function readMeta (handle: FileHandle): Promise<Meta | string> {
 async function readMetaAt (handle: FileHandle, position: number): Promise<Meta | string> {
   const bytes = await read(handle, metaBytes, position)
   if (bytes === undefined) return 'it ends within its first two pages'
-  if (bytes.readUInt32LE(magicAt) !== magic || (bytes.readUInt16LE(pageFlagsAt) & flags.meta) === 0) return `there is no LMDB meta page at byte ${position}`
+  if (bytes.readUInt32LE(magicAt) !== magic || (bytes.readUInt16LE(pageFlagsAt) & flags.meta) === 0) {
+    return `there is no LMDB meta page at byte ${position}`
+  }
   const found = bytes.readUInt32LE(versionAt) & 0xffff
   if (found !== version) return `its LMDB data format is ${found}, not ${version}`
   const pageSize = bytes.readUInt32LE(pageSizeAt)
-  if (pageSize < 512 || pageSize > 65_536 || (pageSize & (pageSize - 1)) !== 0) return `it gives a page size of ${pageSize}`
+  if (pageSize < 512 || pageSize > 65_536 || (pageSize & (pageSize - 1)) !== 0) {
+    return `it gives a page size of ${pageSize}`
+  }
   const meta = {
     pageSize,
     freeRoot: bytes.readBigUInt64LE(freeRootAt),
@@ -111,7 +115,9 @@ async function checkRoot (handle: FileHandle, root: bigint, { pageSize, lastPage
   if (root < 2n || root > lastPage) return `a tree begins at page ${root} of ${lastPage}`
   const bytes = await read(handle, headerBytes, Number(root) * pageSize)
   const kind = bytes?.readUInt16LE(pageFlagsAt) ?? 0
-  if (bytes?.readBigUInt64LE(0) !== root || (kind & (flags.branch | flags.leaf)) === 0) return `page ${root} is not the root of a tree`
+  if (bytes?.readBigUInt64LE(0) !== root || (kind & (flags.branch | flags.leaf)) === 0) {
+    return `page ${root} is not the root of a tree`
+  }
   const lower = bytes.readUInt16LE(20)
   const upper = bytes.readUInt16LE(22)
   return lower > upper || upper > pageSize ? `page ${root} has its free space at ${lower} to ${upper}` : undefined

@@ -33,7 +33,9 @@ export function readChunk (env: Environment, chunk: number): Chunk | undefined {
 }
 
 function viewsOf (stored: Uint8Array): Chunk {
-  if (stored.length !== chunkBytes) throw new Error(`the history's columns are damaged: ${stored.length} bytes in a chunk`)
+  if (stored.length !== chunkBytes) {
+    throw new Error(`the history's columns are damaged: ${stored.length} bytes in a chunk`)
+  }
   const bytes = stored.byteOffset % 8 === 0 ? stored : Uint8Array.from(stored)
   const { buffer, byteOffset } = bytes
   return {

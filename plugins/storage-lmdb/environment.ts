@@ -49,7 +49,10 @@ const readersMax = 512
  * Opens the file, after `checkFile` has found it sound or new. `prepare` runs first, as soon as the root table is open.
  * May block for some seconds while another process holds a transaction.
  */
-export async function openEnvironment (file: string, prepare: (meta: RootDatabase<string, string>, transact: Environment['transact']) => Promise<void>): Promise<Environment> {
+export async function openEnvironment (
+  file: string,
+  prepare: (meta: RootDatabase<string, string>, transact: Environment['transact']) => Promise<void>
+): Promise<Environment> {
   const meta = openRoot(file)
   closeOnExec(file)
   const transact = async <T>(run: () => T): Promise<T> => {

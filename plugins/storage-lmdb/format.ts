@@ -18,16 +18,24 @@ export const formatVersion = 1 + migrations.length
  * Marks a new file with its format before any other data is written to it.
  * @throws Error naming the file when it is not a history, or has a newer format
  */
-export async function claimFormat (file: string, meta: Environment['meta'], transact: Environment['transact']): Promise<void> {
+export async function claimFormat (
+  file: string,
+  meta: Environment['meta'],
+  transact: Environment['transact']
+): Promise<void> {
   if (meta.get('format') === undefined) {
     await transact(() => {
       if (meta.get('format') !== undefined) return // another process came first
-      for (const key of meta.getKeys({ limit: 1 })) throw new Error(`${file} is not a history of executions: it has an entry "${String(key)}" and no format`)
+      for (const key of meta.getKeys({ limit: 1 })) {
+        throw new Error(`${file} is not a history of executions: it has an entry "${String(key)}" and no format`)
+      }
       meta.putSync('format', String(formatVersion))
     })
   }
   const format = formatOf(meta)
-  if (!Number.isSafeInteger(format) || format < 1) throw new Error(`${file} is damaged: its format is "${meta.get('format')}"; move it away to start with an empty history`)
+  if (!Number.isSafeInteger(format) || format < 1) {
+    throw new Error(`${file} is damaged: its format is "${meta.get('format')}"; move it away to start with an empty history`)
+  }
   if (format > formatVersion) {
     throw new Error(`${file} has format ${format}, made by a newer version; this one knows formats up to ${formatVersion}. Use the newer version, or another data directory`)
   }

@@ -1,13 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import {
-  messageOf, recordBytes, type Execution, type ExecutionSummary, type Logger, type ProcessIdentity, type StoredExecution, type UnfinishedExecution
+  messageOf, type Execution, type ExecutionSummary, type Logger, type ProcessIdentity, type StoredExecution,
+  type UnfinishedExecution
 } from '../../kernel/index.ts'
 import { readBounds, writeBounds, type Bounds } from './bounds.ts'
 import { ChunkEditor } from './columns.ts'
 import { putNew, type Environment } from './environment.ts'
 import { Names } from './names.ts'
 import type { Pruner } from './prune.ts'
-import { readHead, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
+import { charactersOf, readHead, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
 
 /** The result of a transaction of `put`. */
 export interface Written {
@@ -129,10 +130,7 @@ export class History {
     const written: Written = { count: 0, characters: 0, refused: [], begun: new Map(), ended: [] }
     const chunks = new ChunkEditor(this.#env)
     this.names.refresh()
-    // Appending after a higher existing number would be dropped without an error.
-    for (const highest of this.#env.executions.getKeys({ reverse: true, limit: 1 })) {
-      if (highest > last) throw new Error(`${this.#env.file} is damaged: execution ${highest} stands past the last, ${last}`)
-    }
+    this.#checkHighest(last)
     for (const stored of records) {
       if (written.count >= recordsMax || written.characters >= charactersMax) break
       written.count++
@@ -143,13 +141,16 @@ export class History {
         if (!idPattern.test(id)) throw new TypeError('not an execution id')
         texts = textsOf(stored)
       } catch (error) {
-        this.#log.error({ execution_id: id, error: messageOf(error) }, 'an execution is not plain JSON and was not recorded')
+        const fields = { execution_id: id, error: messageOf(error) }
+        this.#log.error(fields, 'an execution is not plain JSON and was not recorded')
         written.refused.push(error)
         continue
       }
       written.characters += texts.row.length + (texts.details?.length ?? 0)
       const sequence = this.#place(id, stored, texts, bounds)
-      if (sequence >= bounds.first) chunks.set(sequence, execution, this.names.numberOf(execution.skill_name, execution.tool_name))
+      if (sequence >= bounds.first) {
+        chunks.set(sequence, execution, this.names.numberOf(execution.skill_name, execution.tool_name))
+      }
       if (owner !== null) {
         written.begun.set(id, sequence)
         continue
@@ -161,6 +162,18 @@ export class History {
     this.#pruner.afterAdding(bounds, bounds.last - last)
     if (bounds.first !== first || bounds.last !== last || bounds.aside !== aside) writeBounds(this.#env, bounds)
     return written
+  }
+
+  /**
+   * Appending after a higher existing number would be dropped without an error.
+   * @throws Error when there is a number above the last one
+   */
+  #checkHighest (last: number): void {
+    for (const highest of this.#env.executions.getKeys({ reverse: true, limit: 1 })) {
+      if (highest > last) {
+        throw new Error(`${this.#env.file} is damaged: execution ${highest} stands past the last, ${last}`)
+      }
+    }
   }
 
   /** Must be called when the transaction of `put` is committed. */
@@ -233,9 +246,4 @@ export class History {
   #isAside (sequence: number): boolean {
     return Number.isSafeInteger(sequence) && this.#env.aside.get(sequence) !== undefined
   }
-}
-
-/** The approximate number of characters that the texts of a record will have. */
-function charactersOf ({ execution }: StoredExecution): number {
-  return recordBytes(execution) / 2
 }

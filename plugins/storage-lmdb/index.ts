@@ -1,6 +1,8 @@
 import { access, constants, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { definePlugin, findDirectoryFaults, historyFileName, isAbsent, messageOf, secureDataDirectory, type Finding } from '../../kernel/index.ts'
+import {
+  definePlugin, findDirectoryFaults, historyFileName, isAbsent, messageOf, secureDataDirectory, type Finding
+} from '../../kernel/index.ts'
 import { checkFile } from './check-file.ts'
 import { canCloseOnExec } from './close-on-exec.ts'
 import { claimFormat, formatVersion, migrate } from './format.ts'
@@ -53,15 +55,25 @@ async function examine (data_dir: string): Promise<Finding[]> {
   try {
     await access(data_dir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
-    if (isAbsent(error)) return [{ level: 'ok', about, text: `${data_dir} is not there yet; it is made when it is needed` }]
-    return [{ level: 'problem', about, text: `${data_dir} can't be written to: ${messageOf(error)}`, remedy: 'make it yours, or name another with --data-dir' }]
+    if (isAbsent(error)) {
+      return [{ level: 'ok', about, text: `${data_dir} is not there yet; it is made when it is needed` }]
+    }
+    return [{
+      level: 'problem',
+      about,
+      text: `${data_dir} can't be written to: ${messageOf(error)}`,
+      remedy: 'make it yours, or name another with --data-dir'
+    }]
   }
   const faults = findDirectoryFaults(data_dir)
   if (faults.length > 0) return faults.map(({ text, remedy }) => ({ level: 'problem', about, text, remedy }))
   const { bavail, bsize } = await statfs(data_dir)
-  const size = await stat(file).then(({ size }) => `format ${formatVersion}, ${mebibytes(size)} MiB`, () => 'still empty')
+  const size = await stat(file)
+    .then(({ size }) => `format ${formatVersion}, ${mebibytes(size)} MiB`, () => 'still empty')
   const room = `${mebibytes(bavail * bsize)} MiB are free`
-  if (bavail * bsize < room_bytes_min) return [{ level: 'problem', about, text: `${file}: ${size}; only ${room}`, remedy: 'make room on that disk' }]
+  if (bavail * bsize < room_bytes_min) {
+    return [{ level: 'problem', about, text: `${file}: ${size}; only ${room}`, remedy: 'make room on that disk' }]
+  }
   const passedOn: Finding = {
     level: 'note',
     about,

@@ -1,5 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { decodeCursor, encodeCursor, filteredTotalMax, SkilletError, unixTime, type ExecutionPage, type ExecutionQuery, type ExecutionSummary } from '../../kernel/index.ts'
+import {
+  decodeCursor, encodeCursor, filteredTotalMax, SkilletError, unixTime, type ExecutionPage, type ExecutionQuery,
+  type ExecutionSummary
+} from '../../kernel/index.ts'
 import type { Bounds } from './bounds.ts'
 import { chunkLength, chunkOf, readChunk, statusNumbers, type Chunk } from './columns.ts'
 import type { Environment } from './environment.ts'
@@ -25,12 +28,16 @@ export async function listPage (env: Environment, history: History, query: Execu
   let top = bounds.last
   if (query.cursor !== undefined) {
     const from = decodeCursor(query.cursor)
-    if (from > bounds.last) throw new SkilletError('INVALID_PARAMETERS', 'cursor is none that this history gave', { cursor: query.cursor })
+    if (from > bounds.last) {
+      throw new SkilletError('INVALID_PARAMETERS', 'cursor is none that this history gave', { cursor: query.cursor })
+    }
     top = from - 1
   }
   const { skill_name, tool_name, status, created_from_ms, created_before_ms, allows } = query
-  const isFiltered = [skill_name, tool_name, status, created_from_ms, created_before_ms, allows].some(filter => filter !== undefined)
-  const { found, total } = isFiltered ? await scan(env, history, query, bounds, top) : slice(history, query, bounds, top)
+  const isFiltered = [skill_name, tool_name, status, created_from_ms, created_before_ms, allows]
+    .some(filter => filter !== undefined)
+  const { found, total } =
+    isFiltered ? await scan(env, history, query, bounds, top) : slice(history, query, bounds, top)
   // An execution more than the limit shows that there is a next page.
   const last = found.length > query.limit ? found[query.limit - 1] : undefined
   return {
@@ -64,7 +71,9 @@ function slice (history: History, { limit, offset }: ExecutionQuery, bounds: Bou
  * Searches the columns, newest first, and yields to the event loop after a number of chunks. A row of the page is read
  * in the same turn of the event loop in which it matches, so that the row still matches the filter.
  */
-async function scan (env: Environment, history: History, query: ExecutionQuery, bounds: Bounds, top: number): Promise<Page> {
+async function scan (
+  env: Environment, history: History, query: ExecutionQuery, bounds: Bounds, top: number
+): Promise<Page> {
   const { limit } = query
   const filter = filterOf(history, query)
   const page = new FilteredPage(query, top)
@@ -167,7 +176,12 @@ const hits = new Uint8Array(chunkLength)
  * Puts the indices from `high` down to `low` that may match into `hits`.
  * @returns how many indices. The loop is tight, since it runs a million times.
  */
-function select ({ status, from_ms, before_ms, isTimed, verdicts }: Filter, { created_ms, names, statuses }: Chunk, low: number, high: number): number {
+function select (
+  { status, from_ms, before_ms, isTimed, verdicts }: Filter,
+  { created_ms, names, statuses }: Chunk,
+  low: number,
+  high: number
+): number {
   let count = 0
   for (let index = high; index >= low; index--) {
     if (status !== 0 && statuses[index] !== status) continue
@@ -180,8 +194,9 @@ function select ({ status, from_ms, before_ms, isTimed, verdicts }: Filter, { cr
 
 /** Whether an execution passes the filter by name, for executions whose names have no number. */
 function isNamed (summary: ExecutionSummary | undefined, { skill_name, tool_name, allows }: ExecutionQuery): boolean {
-  return summary !== undefined && (skill_name ?? summary.skill_name) === summary.skill_name && (tool_name ?? summary.tool_name) === summary.tool_name &&
-    allows?.(summary.skill_name, summary.tool_name) !== false
+  return summary !== undefined && (skill_name ?? summary.skill_name) === summary.skill_name
+    && (tool_name ?? summary.tool_name) === summary.tool_name
+    && allows?.(summary.skill_name, summary.tool_name) !== false
 }
 
 /** Whether an execution without columns passes the whole filter. */
@@ -189,5 +204,7 @@ function isMatch (summary: ExecutionSummary | undefined, query: ExecutionQuery):
   if (summary === undefined || !isNamed(summary, query)) return false
   const { status = summary.status, created_from_ms: from_ms, created_before_ms: before_ms } = query
   const created_ms = unixTime(summary.created_at)
-  return status === summary.status && created_ms >= (from_ms ?? created_ms) && (before_ms === undefined || created_ms < before_ms)
+  return status === summary.status
+    && created_ms >= (from_ms ?? created_ms)
+    && (before_ms === undefined || created_ms < before_ms)
 }

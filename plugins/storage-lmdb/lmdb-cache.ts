@@ -26,7 +26,9 @@ export class LmdbCache implements Cache {
     checkCount(entries.length)
     for (const [key, value] of entries) {
       if (!isKey(key)) throw new Error(`a key of the cache has 1 to ${cacheLimits.key_characters} characters`)
-      if (value.length > cacheLimits.value_bytes) throw new Error(`a value of the cache has at most ${cacheLimits.value_bytes} bytes`)
+      if (value.length > cacheLimits.value_bytes) {
+        throw new Error(`a value of the cache has at most ${cacheLimits.value_bytes} bytes`)
+      }
     }
     const { cache, cacheOrder, transact } = this.#env
     await transact(() => {

@@ -1,4 +1,6 @@
-import type { Lease, Execution, ExecutionPage, ExecutionQuery, ProcessIdentity, Storage, StoredExecution, UnfinishedExecution } from '../../kernel/index.ts'
+import type {
+  Lease, Execution, ExecutionPage, ExecutionQuery, ProcessIdentity, Storage, StoredExecution, UnfinishedExecution
+} from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 import { LmdbCache } from './lmdb-cache.ts'
 import type { History } from './history.ts'
@@ -47,7 +49,10 @@ export class LmdbStorage implements Storage {
     return await this.#history.unfinished()
   }
 
-  async endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]> {
+  async endUnfinished (
+    found: readonly UnfinishedExecution[],
+    end: (execution: Execution) => Execution
+  ): Promise<string[]> {
     await this.#writer.settled() // an end that was saved before must be on disk first
     const ids: string[] = []
     for (let rest = found; rest.length > 0;) {

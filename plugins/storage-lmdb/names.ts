@@ -48,12 +48,16 @@ export class Names {
   }
 
   /** The verdicts by number; undefined when there is no filter by name. */
-  verdicts ({ skill_name, tool_name, allows }: Pick<ExecutionQuery, 'skill_name' | 'tool_name' | 'allows'>): Uint8Array | undefined {
+  verdicts (
+    { skill_name, tool_name, allows }: Pick<ExecutionQuery, 'skill_name' | 'tool_name' | 'allows'>
+  ): Uint8Array | undefined {
     if (skill_name === undefined && tool_name === undefined && allows === undefined) return undefined
     const verdicts = new Uint8Array(2 ** 16)
     verdicts[0] = nameVerdict.look
     this.#pairs.forEach(([skill, tool], index) => {
-      if ((skill_name ?? skill) === skill && (tool_name ?? tool) === tool && allows?.(skill, tool) !== false) verdicts[index + 1] = nameVerdict.yes
+      if ((skill_name ?? skill) === skill && (tool_name ?? tool) === tool && allows?.(skill, tool) !== false) {
+        verdicts[index + 1] = nameVerdict.yes
+      }
     })
     return verdicts
   }

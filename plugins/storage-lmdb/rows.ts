@@ -1,4 +1,7 @@
-import { isoTime, unixTime, type Execution, type ExecutionStatus, type ExecutionSummary, type ProcessIdentity, type StoredExecution } from '../../kernel/index.ts'
+import {
+  isoTime, recordBytes, unixTime, type Execution, type ExecutionStatus, type ExecutionSummary, type ProcessIdentity,
+  type StoredExecution
+} from '../../kernel/index.ts'
 import { statusNumbers } from './columns.ts'
 
 /**
@@ -8,7 +11,10 @@ import { statusNumbers } from './columns.ts'
 const rowCharactersMax = 2_000
 
 /** The fields of an execution that a list shows, and its owner. */
-type Summary = [id: string, skill_name: string, tool_name: string, status: number, created_at: string, duration_ms: number, owner: ProcessIdentity | null]
+type Summary = [
+  id: string, skill_name: string, tool_name: string, status: number, created_at: string, duration_ms: number,
+  owner: ProcessIdentity | null
+]
 /**
  * A whole record: without field names, statuses as numbers, times as milliseconds after `created_at`. For a trivial
  * execution this is 180 characters instead of 600, and takes half the time to make.
@@ -26,9 +32,10 @@ type Row = Whole | Summary
 /** A row of format 1; files of that format still contain such rows. */
 type OldRow = StoredExecution | { summary: ExecutionSummary, owner: ProcessIdentity | null }
 
-/** By number. */
-// Its inverse.
-const statuses = Object.fromEntries(Object.entries(statusNumbers).map(([status, number]) => [number, status])) as Record<number, ExecutionStatus>
+/** The inverse of `statusNumbers`. */
+const statuses = Object.fromEntries(
+  Object.entries(statusNumbers).map(([status, number]) => [number, status])
+) as Record<number, ExecutionStatus>
 
 /** The texts to store for a record. */
 export interface Texts {
@@ -41,7 +48,9 @@ export interface Texts {
 export function textsOf (stored: StoredExecution): Texts {
   const whole = wholeOf(stored)
   const text = JSON.stringify(whole)
-  return text.length <= rowCharactersMax ? { row: text, details: undefined } : { row: JSON.stringify(whole.slice(0, summaryLength)), details: text }
+  return text.length <= rowCharactersMax
+    ? { row: text, details: undefined }
+    : { row: JSON.stringify(whole.slice(0, summaryLength)), details: text }
 }
 
 /** The fields of a row that a list shows. */
@@ -57,7 +66,9 @@ export function readRecord (text: string): StoredExecution | undefined {
 }
 
 /** The fields of a row that pruning and recovery need. */
-export function readHead (text: string): { id: string, created_ms: number, owner: ProcessIdentity | null, hasDetails: boolean } {
+export function readHead (
+  text: string
+): { id: string, created_ms: number, owner: ProcessIdentity | null, hasDetails: boolean } {
   const row = parse(text)
   const [id, , , , created_at, , owner] = row
   return { id, created_ms: unixTime(created_at), owner, hasDetails: !isWhole(row) }
@@ -79,7 +90,10 @@ function parse (text: string): Row {
 }
 
 function wholeOf ({ execution, owner }: StoredExecution): Whole {
-  const { id, skill_name, tool_name, status, created_at, duration_ms, runtime, started_at, finished_at, parameters, output, output_truncated, error, transport, key, isolation } = execution
+  const {
+    id, skill_name, tool_name, status, created_at, duration_ms, runtime, started_at, finished_at, parameters, output,
+    output_truncated, error, transport, key, isolation
+  } = execution
   const created_ms = unixTime(created_at)
   const after_ms = (time: string): number => time === created_at ? 0 : unixTime(time) - created_ms
   const transitions: number[] = []
@@ -99,10 +113,13 @@ function storedOf (whole: Whole): StoredExecution {
   const created_ms = unixTime(created_at)
   const timeOf = (after_ms: number): string => after_ms === 0 ? created_at : isoTime(created_ms + after_ms)
   const transitions: Execution['transitions'] = []
-  for (let i = 0; i + 1 < moves.length; i += 2) transitions.push({ status: statusOf(moves[i]), at: timeOf(moves[i + 1] ?? 0) })
+  for (let i = 0; i + 1 < moves.length; i += 2) {
+    transitions.push({ status: statusOf(moves[i]), at: timeOf(moves[i + 1] ?? 0) })
+  }
   const execution: Execution = {
     id, skill_name, tool_name, status: statusOf(status), created_at, duration_ms,
-    runtime, started_at: started === null ? null : timeOf(started), finished_at: finished === null ? null : timeOf(finished),
+    runtime, started_at: started === null ? null : timeOf(started),
+    finished_at: finished === null ? null : timeOf(finished),
     parameters, output, output_truncated, error, transitions, transport, key, isolation
   }
   return { execution, owner }
@@ -113,4 +130,9 @@ function statusOf (number: number | undefined): ExecutionStatus {
   const status = number === undefined ? undefined : statuses[number]
   if (status === undefined) throw new Error(`the history is damaged: ${number} is no status`)
   return status
+}
+
+/** The approximate number of characters that the texts of a record will have. */
+export function charactersOf ({ execution }: StoredExecution): number {
+  return recordBytes(execution) / 2
 }

@@ -1,6 +1,7 @@
 import {
-  messageOf, recordBytes, refuseTooManyPending, type Logger, type PluginContext, type StoredExecution, type UnfinishedExecution
+  messageOf, refuseTooManyPending, type Logger, type PluginContext, type StoredExecution, type UnfinishedExecution
 } from '../../kernel/index.ts'
+import { Batch } from './batch.ts'
 import type { Environment } from './environment.ts'
 import type { EndRecord, History } from './history.ts'
 import type { Sweep } from './sweep.ts'
@@ -18,54 +19,6 @@ const retryMax_ms = 2_000
  * another process may hold the lock, and lmdb never answers when a transaction can't begin.
  */
 const stall_ms = 15_000
-
-/** Records that wait for a commit, and the promise for the callers. */
-class Batch {
-  /**
-   * Records in the order in which they were saved; the last record of an execution counts. There is no table by id:
-   * most records are new, and are not looked up.
-   */
-  records: StoredExecution[] = []
-  /** The bytes of each record, and of all records. */
-  #bytes: number[] = []
-  bytes = 0
-  /** Whether a caller waits for this batch. */
-  awaited = false
-  readonly promise: Promise<void>
-  resolve!: () => void
-  reject!: (reason: unknown) => void
-
-  constructor () {
-    this.promise = new Promise((resolve, reject) => { this.resolve = resolve; this.reject = reject })
-    this.promise.catch(() => {}) // no caller needs to wait for it
-  }
-
-  add (stored: StoredExecution): void {
-    const bytes = recordBytes(stored.execution)
-    this.records.push(stored)
-    this.#bytes.push(bytes)
-    this.bytes += bytes
-  }
-
-  /** Adds the records of another batch before the records of this one. */
-  addAll (other: Batch): void {
-    this.records = this.records.concat(other.records)
-    this.#bytes = this.#bytes.concat(other.#bytes)
-    this.bytes += other.bytes
-  }
-
-  /** Removes the first `count` records, which were stored or refused; most often these are all records. */
-  drop (count: number): void {
-    if (count === this.records.length) this.bytes = 0
-    else for (let index = 0; index < count; index++) this.bytes -= this.#bytes[index] ?? 0
-    this.records = this.records.slice(count)
-    this.#bytes = this.#bytes.slice(count)
-  }
-
-  find (id: string): StoredExecution | undefined {
-    return this.records.findLast(({ execution }) => execution.id === id)
-  }
-}
 
 /** A wait that can be ended early. */
 class Pause {
@@ -171,7 +124,9 @@ export class Writer {
       const last = this.#closing
       if (await this.#commitAll()) continue
       if (last) break
-      if (!this.#closing) await (this.#retrying = new Pause(Math.min(retryMax_ms, retryMin_ms * 2 ** (this.#failures - 1)))).over
+      if (!this.#closing) {
+        await (this.#retrying = new Pause(Math.min(retryMax_ms, retryMin_ms * 2 ** (this.#failures - 1)))).over
+      }
     }
     this.#running = undefined
   }
@@ -201,8 +156,13 @@ export class Writer {
     } finally {
       clearTimeout(stalled)
     }
-    if (refused.length === 0) this.#taken?.resolve()
-    else this.#taken?.reject(new Error(`${refused.length} executions can't be recorded: ${messageOf(refused[0])}`, { cause: refused[0] }))
+    if (refused.length === 0) {
+      this.#taken?.resolve()
+    } else {
+      this.#taken?.reject(
+        new Error(`${refused.length} executions can't be recorded: ${messageOf(refused[0])}`, { cause: refused[0] })
+      )
+    }
     this.#taken = undefined
     if (this.#failures > 0) {
       this.#failures = 0
@@ -236,7 +196,12 @@ export class Writer {
     this.#taken = undefined
     this.#history.failed()
     const reason = `the history can't be written to ${this.#env.file}: ${messageOf(thrown)}`
-    if (this.#failures++ === 0) this.#log.error({ file: this.#env.file, error: messageOf(thrown) }, 'a commit failed; it is tried again until it succeeds')
+    if (this.#failures++ === 0) {
+      this.#log.error(
+        { file: this.#env.file, error: messageOf(thrown) },
+        'a commit failed; it is tried again until it succeeds'
+      )
+    }
     this.#health.degrade(reason)
     failed.reject(new Error(reason, { cause: thrown }))
     // The callers who saved records meanwhile were promised the next commit.

@@ -18,8 +18,12 @@ export class MemoryCache implements Cache {
   async write (entries: readonly (readonly [key: string, value: Uint8Array])[]): Promise<void> {
     checkCount(entries.length)
     for (const [key, value] of entries) {
-      if (key.length === 0 || key.length > cacheLimits.key_characters) throw new Error(`a key of the cache has 1 to ${cacheLimits.key_characters} characters`)
-      if (value.length > cacheLimits.value_bytes) throw new Error(`a value of the cache has at most ${cacheLimits.value_bytes} bytes`)
+      if (key.length === 0 || key.length > cacheLimits.key_characters) {
+        throw new Error(`a key of the cache has 1 to ${cacheLimits.key_characters} characters`)
+      }
+      if (value.length > cacheLimits.value_bytes) {
+        throw new Error(`a value of the cache has at most ${cacheLimits.value_bytes} bytes`)
+      }
     }
     for (const [key, value] of entries) if (!this.#values.has(key)) this.#values.set(key, value.slice())
     for (const key of this.#values.keys()) {

@@ -1,27 +1,15 @@
 import {
-  decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending, SkilletError, type Lease, type Execution, type ExecutionPage, type ExecutionQuery,
-  type ExecutionSummary, type ProcessIdentity, type Storage, type StoredExecution, type UnfinishedExecution
+  decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending, SkilletError, type Lease,
+  type Execution, type ExecutionPage, type ExecutionQuery, type ProcessIdentity, type Storage, type StoredExecution,
+  type UnfinishedExecution
 } from '../../kernel/index.ts'
+import { matcher, stateOf, type Entry } from './entry.ts'
 import { MemoryCache } from './memory-cache.ts'
 
 /** The limits in memory, even where the configuration allows more on a disk. */
 const executionsMax = 100_000
 const bytesMax = 256 * 1_048_576
 const day_ms = 86_400_000
-
-interface Entry {
-  readonly sequence: number
-  /**
-   * The saved record as JSON: each reader gets its own object, and later changes to the saved object have no effect.
-   */
-  text: string
-  /** The bytes of the text in UTF-8. */
-  bytes: number
-  summary: ExecutionSummary
-  created_ms: number
-  /** Null once it has ended. */
-  owner: ProcessIdentity | null
-}
 
 /** A store in memory with the same behaviour as one on disk: a saved record becomes visible at the next commit. */
 export class MemoryStorage implements Storage {
@@ -81,7 +69,9 @@ export class MemoryStorage implements Storage {
   async list (query: ExecutionQuery): Promise<ExecutionPage> {
     const from = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
     this.#apply()
-    if (from !== undefined && from > this.#last) throw new SkilletError('INVALID_PARAMETERS', 'cursor is none that this history gave', { cursor: query.cursor })
+    if (from !== undefined && from > this.#last) {
+      throw new SkilletError('INVALID_PARAMETERS', 'cursor is none that this history gave', { cursor: query.cursor })
+    }
     const matches = matcher(query)
     const top = Math.min(this.#last, (from ?? Number.POSITIVE_INFINITY) - 1)
     const page = matches === undefined ? this.#slice(query, top) : this.#scan(query, top, matches)
@@ -98,7 +88,10 @@ export class MemoryStorage implements Storage {
     return [...this.#unfinished].flatMap(([id, { owner }]) => owner === null ? [] : [{ id, owner: { ...owner } }])
   }
 
-  async endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]> {
+  async endUnfinished (
+    found: readonly UnfinishedExecution[],
+    end: (execution: Execution) => Execution
+  ): Promise<string[]> {
     this.#apply()
     const ids: string[] = []
     for (const { id, owner } of found) {
@@ -123,7 +116,9 @@ export class MemoryStorage implements Storage {
 
   async claim (role: string, claim: Lease, isAlive: (owner: ProcessIdentity) => boolean): Promise<Lease | undefined> {
     const holder = this.#claims.get(role)
-    if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) return structuredClone(holder)
+    if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) {
+      return structuredClone(holder)
+    }
     this.#claims.set(role, structuredClone(claim))
     return undefined
   }
@@ -140,7 +135,8 @@ export class MemoryStorage implements Storage {
   /** Removes the oldest executions above the limits; an unfinished execution is skipped, and removed when it ends. */
   prune (): void {
     const created_min_ms = Date.now() - this.#daysMax * day_ms
-    for (let oldest = this.#bySequence.get(this.#first); oldest !== undefined; oldest = this.#bySequence.get(this.#first)) {
+    const oldestOf = (): Entry | undefined => this.#bySequence.get(this.#first)
+    for (let oldest = oldestOf(); oldest !== undefined; oldest = oldestOf()) {
       const tooMany = this.#last - this.#first >= this.#executionsMax || this.#bytes > this.#bytesMax
       if (!tooMany && oldest.created_ms >= created_min_ms) return
       this.#first++
@@ -163,16 +159,7 @@ export class MemoryStorage implements Storage {
     this.#pendingBytes = 0
     for (const [id, stored] of pending) {
       let entry = this.#byId.get(id)
-      const { execution, owner } = stored
-      const { skill_name, tool_name, status, created_at, duration_ms } = execution
-      const text = JSON.stringify(stored)
-      const state = {
-        text,
-        bytes: Buffer.byteLength(text),
-        summary: { id, skill_name, tool_name, status, created_at, duration_ms },
-        created_ms: Date.parse(created_at),
-        owner
-      }
+      const state = stateOf(stored)
       if (entry === undefined) {
         entry = { sequence: ++this.#last, ...state }
         this.#byId.set(id, entry)
@@ -182,7 +169,7 @@ export class MemoryStorage implements Storage {
         Object.assign(entry, state)
       }
       this.#bytes += state.bytes
-      if (owner !== null) this.#unfinished.set(id, entry)
+      if (state.owner !== null) this.#unfinished.set(id, entry)
       else {
         if (this.#unfinished.delete(id)) this.#cancelRequests.delete(id)
         if (entry.sequence < this.#first) this.#forget(entry)
@@ -200,12 +187,16 @@ export class MemoryStorage implements Storage {
     }
     const skip = Math.max(offset - Math.max(top - this.#first + 1, 0), 0)
     const aside = this.#aside().filter(({ sequence }) => sequence <= top)
-    return { entries: [...entries, ...aside.slice(skip, skip + limit + 1 - entries.length)], total: this.#bySequence.size }
+    return {
+      entries: [...entries, ...aside.slice(skip, skip + limit + 1 - entries.length)],
+      total: this.#bySequence.size
+    }
   }
 
   /** The unfinished executions that pruning skipped, newest first. */
   #aside (): Entry[] {
-    return [...this.#unfinished.values()].filter(({ sequence }) => sequence < this.#first).toSorted((a, b) => b.sequence - a.sequence)
+    return [...this.#unfinished.values()].filter(({ sequence }) => sequence < this.#first)
+      .toSorted((a, b) => b.sequence - a.sequence)
   }
 
   /** All entries, newest first. */
@@ -217,7 +208,11 @@ export class MemoryStorage implements Storage {
     yield * this.#aside()
   }
 
-  #scan ({ limit, offset }: ExecutionQuery, top: number, matches: (entry: Entry) => boolean): { entries: Entry[], total: number } {
+  #scan (
+    { limit, offset }: ExecutionQuery,
+    top: number,
+    matches: (entry: Entry) => boolean
+  ): { entries: Entry[], total: number } {
     const entries: Entry[] = []
     let total = 0
     let skip = offset
@@ -230,18 +225,6 @@ export class MemoryStorage implements Storage {
     }
     return { entries, total }
   }
-}
-
-/** Makes the filter of a query; undefined when the query has no filter. */
-function matcher ({ skill_name, tool_name, status, created_from_ms, created_before_ms, allows }: ExecutionQuery): ((entry: Entry) => boolean) | undefined {
-  if ([skill_name, tool_name, status, created_from_ms, created_before_ms, allows].every(filter => filter === undefined)) return undefined
-  return ({ summary, created_ms }) =>
-    (skill_name === undefined || summary.skill_name === skill_name) &&
-    (tool_name === undefined || summary.tool_name === tool_name) &&
-    (status === undefined || summary.status === status) &&
-    (created_from_ms === undefined || created_ms >= created_from_ms) &&
-    (created_before_ms === undefined || created_ms < created_before_ms) &&
-    (allows === undefined || allows(summary.skill_name, summary.tool_name))
 }
 
 function isSame (a: ProcessIdentity, b: ProcessIdentity): boolean {

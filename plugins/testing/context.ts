@@ -26,4 +26,7 @@ export interface TestContext {
 }
 
 /** What an error fits: a regular expression its message, an object its fields. */
-export type ErrorPattern = RegExp | { message: string | RegExp, code?: string } | { code: string, message?: string | RegExp }
+export type ErrorPattern =
+  | RegExp
+  | { message: string | RegExp, code?: string }
+  | { code: string, message?: string | RegExp }

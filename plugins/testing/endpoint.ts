@@ -19,15 +19,23 @@ export interface EndpointHarness {
 /** Longer than anything here takes; only a hang reaches it. */
 const patience_ms = 30_000
 
-interface Subject { kernel: TestKernel, endpoint: Opened<Endpoint>, fetch (request: Request, signal?: AbortSignal): Promise<Response> }
-type Test = (name: string, run: (t: TestContext, subject: Subject) => Promise<void>, options?: { skip?: string }) => Promise<void>
+interface Subject {
+  kernel: TestKernel
+  endpoint: Opened<Endpoint>
+  fetch (request: Request, signal?: AbortSignal): Promise<Response>
+}
+type Test =
+  (name: string, run: (t: TestContext, subject: Subject) => Promise<void>, options?: { skip?: string }) => Promise<void>
 
 /** What every endpoint must do. */
 export async function testEndpoint (t: TestContext, harness: EndpointHarness): Promise<void> {
   const test: Test = (name, run, options) => t.test(name, async t => {
     const kernel = await openKernel(harness.config, [harness.plugin])
     t.teardown(() => kernel.close())
-    const endpoint = await openPlugin(harness.plugin, { ...(harness.config !== undefined && { config: harness.config }), gateway: kernel.gateway })
+    const endpoint = await openPlugin(harness.plugin, {
+      ...(harness.config !== undefined && { config: harness.config }),
+      gateway: kernel.gateway
+    })
     t.teardown(() => endpoint.close())
     const given: Request[] = [] // a Request follows its signal weakly: one that is collected would never abort
     await run(t, {
@@ -36,7 +44,10 @@ export async function testEndpoint (t: TestContext, harness: EndpointHarness): P
       fetch (request, signal = new AbortController().signal) {
         const followed = new Request(request, { signal })
         given.push(followed)
-        return endpoint.service.fetch(followed, { transport: 'http', signal, caller: '127.0.0.1', charge: () => undefined })
+        return endpoint.service.fetch(
+          followed,
+          { transport: 'http', signal, caller: '127.0.0.1', charge: () => undefined }
+        )
       }
     })
   }, options)
@@ -83,23 +94,33 @@ async function testAnswers (test: Test, { good }: EndpointHarness): Promise<void
     }
   })
 
-  await test('what it does not know it answers, and does not throw; the next request is unharmed', async (t, { endpoint, fetch }) => {
-    for (const route of endpoint.service.routes) {
-      for (const { type, body } of route.method === 'GET' ? [{ body: '' }] : odd) {
-        const response = await fetch(requestOf(route, body, type))
-        const shown = `${route.method} ${route.path} ${type ?? ''} ${String(body).slice(0, 20)}: ${response.status}`
-        t.ok(response.status >= 200 && response.status < 500, `${shown}: what a client sends is no fault of the server`)
-        await endOf(response)
+  await test(
+    'what it does not know it answers, and does not throw; the next request is unharmed',
+    async (t, { endpoint, fetch }) => {
+      for (const route of endpoint.service.routes) {
+        for (const { type, body } of route.method === 'GET' ? [{ body: '' }] : odd) {
+          const response = await fetch(requestOf(route, body, type))
+          const shown = `${route.method} ${route.path} ${type ?? ''} ${String(body).slice(0, 20)}: ${response.status}`
+          t.ok(
+            response.status >= 200 && response.status < 500,
+            `${shown}: what a client sends is no fault of the server`
+          )
+          await endOf(response)
+        }
       }
+      const response = await fetch(good())
+      t.ok(response.ok, `${response.status}`)
+      await endOf(response)
     }
-    const response = await fetch(good())
-    t.ok(response.ok, `${response.status}`)
-    await endOf(response)
-  })
+  )
 }
 
 function requestOf ({ method, path }: EndpointRoute, body: string | Uint8Array, type?: string): Request {
-  return new Request(`http://localhost${path}`, { method, ...(method !== 'GET' && body.length > 0 && { body: new Uint8Array(Buffer.from(body)) }), headers: type === undefined ? {} : { 'content-type': type } })
+  return new Request(`http://localhost${path}`, {
+    method,
+    ...(method !== 'GET' && body.length > 0 && { body: new Uint8Array(Buffer.from(body)) }),
+    headers: type === undefined ? {} : { 'content-type': type }
+  })
 }
 
 async function testEnd (test: Test, { good, hang, stream }: EndpointHarness): Promise<void> {
@@ -145,6 +166,9 @@ async function testEnd (test: Test, { good, hang, stream }: EndpointHarness): Pr
 
 /** Reads a reply to its end; of a stream that stays open, only where it is wanted. */
 async function endOf (response: Response, leaveStreams = true): Promise<void> {
-  if (leaveStreams && response.headers.get('content-type')?.startsWith('text/event-stream') === true) await response.body?.cancel()
-  else await response.arrayBuffer()
+  if (leaveStreams && response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
+    await response.body?.cancel()
+  } else {
+    await response.arrayBuffer()
+  }
 }

@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  outputBytesStop, outputOf, type Executor, type Isolation, type JsonObject, type LogLevel, type Outcome, type SkillDefinition, type ToolDefinition
+  outputBytesStop, outputOf, type Executor, type Isolation, type JsonObject, type LogLevel, type Outcome,
+  type SkillDefinition, type ToolDefinition
 } from '../../kernel/index.ts'
 import type { TestContext } from './context.ts'
 import { until } from './until.ts'
@@ -60,7 +61,9 @@ let runs = 0
 
 /** Begins a run. */
 function begin (executor: Executor, call: Call, timeout_ms = generous_ms, abort = new AbortController()): Run {
-  const run: Run = { outcome: Promise.reject(new Error('not begun')), started: [], events: [], started_ms: undefined, output: '', abort }
+  const run: Run = {
+    outcome: Promise.reject(new Error('not begun')), started: [], events: [], started_ms: undefined, output: '', abort
+  }
   run.outcome.catch(() => {})
   const observer = {
     started (isolation: Isolation): void {
@@ -74,14 +77,20 @@ function begin (executor: Executor, call: Call, timeout_ms = generous_ms, abort 
   }
   const task = { execution_id: `run-${++runs}`, ...call, timeout_ms, config: {} }
   run.outcome = executor.run(task, observer, abort.signal).then(outcome => {
-    if (!outcome.output.startsWith(run.output)) throw new Error('what was told of the output is not the beginning of it')
+    if (!outcome.output.startsWith(run.output)) {
+      throw new Error('what was told of the output is not the beginning of it')
+    }
     return outcome
   }).finally(() => { run.events.push('ended') })
   return run
 }
 
 /** Runs a test with an executor of its own, which is closed whatever happens. */
-function using (harness: ExecutorHarness, config: JsonObject, test: (t: TestContext, executor: Executor) => Promise<void>): (t: TestContext) => Promise<void> {
+function using (
+  harness: ExecutorHarness,
+  config: JsonObject,
+  test: (t: TestContext, executor: Executor) => Promise<void>
+): (t: TestContext) => Promise<void> {
   return async t => {
     const opened = await harness.open(config)
     try {
@@ -96,9 +105,14 @@ type Maybe = Record<string, Call | ExecutorHarness['concurrency']>
 type All<C extends Maybe> = C & { [K in keyof C]: Exclude<C[K], undefined> }
 
 /** Runs a test of the suite, or skips it when the executor has no call for it. */
-async function when<C extends Maybe> (t: TestContext, name: string, calls: C, test: (calls: All<C>) => (t: TestContext) => Promise<void>): Promise<void> {
-  if (isWhole(calls)) await t.test(name, test(calls))
-  else await t.test(name, () => {}, { skip: `the executor has no ${Object.keys(calls).filter(key => calls[key] === undefined).join(', ')}` })
+async function when<C extends Maybe> (
+  t: TestContext, name: string, calls: C, test: (calls: All<C>) => (t: TestContext) => Promise<void>
+): Promise<void> {
+  if (isWhole(calls)) {
+    await t.test(name, test(calls))
+  } else {
+    await t.test(name, () => {}, { skip: `the executor has no ${Object.keys(calls).filter(key => calls[key] === undefined).join(', ')}` })
+  }
 }
 
 function isWhole<C extends Maybe> (calls: C): calls is All<C> {
@@ -124,14 +138,19 @@ async function testOutcomes (t: TestContext, harness: ExecutorHarness): Promise<
     'what shells and formatters read': '%s $HOME `id` "\'\\ {"a":[1,"\\u0000"]}'
   }
   for (const [kind, text] of Object.entries(texts)) {
-    await when(t, `success: the output is exact: ${kind}`, { echo: calls.echo(text) }, ({ echo }) => using(harness, {}, async (t, executor) => {
+    await when(t, `success: the output is exact: ${kind}`, {
+      echo: calls.echo(text)
+    }, ({ echo }) => using(harness, {}, async (t, executor) => {
       const run = begin(executor, echo)
       t.same(await run.outcome, { status: 'success', output: text, output_truncated: false })
       t.same(run.started, [harness.isolation], 'started once, in its isolation')
       t.equal(run.events[0], 'started', 'before it ended')
     }))
   }
-  await when(t, 'failure: an outcome with the message, and the next run is unharmed', { fail: calls.fail('broken beyond repair'), echo: calls.echo('well') }, ({ fail, echo }) =>
+  await when(t, 'failure: an outcome with the message, and the next run is unharmed', {
+    fail: calls.fail('broken beyond repair'),
+    echo: calls.echo('well')
+  }, ({ fail, echo }) =>
     using(harness, {}, async (t, executor) => {
       const run = begin(executor, fail)
       const outcome = await run.outcome
@@ -144,7 +163,10 @@ async function testOutcomes (t: TestContext, harness: ExecutorHarness): Promise<
 
 async function testLimits (t: TestContext, harness: ExecutorHarness): Promise<void> {
   const { calls } = harness
-  await when(t, 'timeout: a run past its limit ends as timeout, no earlier, and the next run is unharmed', { hang: calls.hang(), echo: calls.echo('well') }, ({ hang, echo }) =>
+  await when(t, 'timeout: a run past its limit ends as timeout, no earlier, and the next run is unharmed', {
+    hang: calls.hang(),
+    echo: calls.echo('well')
+  }, ({ hang, echo }) =>
     using(harness, {}, async (t, executor) => {
       const run = begin(executor, hang, 200)
       t.equal((await run.outcome).status, 'timeout')
@@ -153,7 +175,10 @@ async function testLimits (t: TestContext, harness: ExecutorHarness): Promise<vo
       t.ok(performance.now() - (run.started_ms ?? Infinity) >= 198, 'not before its limit, counted from started')
       t.match(await begin(executor, echo).outcome, { status: 'success', output: 'well' })
     }))
-  await when(t, 'timeout: waiting in the queue does not count', { limit: harness.concurrency, sleep: calls.sleep(10) }, ({ limit, sleep }) =>
+  await when(t, 'timeout: waiting in the queue does not count', {
+    limit: harness.concurrency,
+    sleep: calls.sleep(10)
+  }, ({ limit, sleep }) =>
     using(harness, limit.config, async (t, executor) => {
       const holders = Array.from({ length: limit.limit }, () => begin(executor, limit.hang))
       await until(() => holders.every(run => run.started.length === 1))
@@ -164,18 +189,32 @@ async function testLimits (t: TestContext, harness: ExecutorHarness): Promise<vo
       t.match(await queued.outcome, { status: 'success', output: 'slept' })
       await Promise.all(holders.map(run => run.outcome))
     }))
-  await when(t, 'output past execution.output_bytes_max is cut, with a note', { output: calls.output(5000), fits: calls.output(2048), wide: calls.echo('€'.repeat(1500)) }, ({ output, fits, wide }) =>
+  await when(t, 'output past execution.output_bytes_max is cut, with a note', {
+    output: calls.output(5000), fits: calls.output(2048), wide: calls.echo('€'.repeat(1500))
+  }, ({ output, fits, wide }) =>
     using(harness, { execution: { output_bytes_max: 2048 } }, async (t, executor) => {
       t.same(await begin(executor, output).outcome, { status: 'success', ...outputOf('x'.repeat(5000), 2048) })
-      t.same(await begin(executor, fits).outcome, { status: 'success', output: 'x'.repeat(2048), output_truncated: false })
-      t.same(await begin(executor, wide).outcome, { status: 'success', ...outputOf('€'.repeat(1500), 2048) }, 'cut between characters')
+      t.same(await begin(executor, fits).outcome, {
+        status: 'success', output: 'x'.repeat(2048), output_truncated: false
+      })
+      t.same(
+        await begin(executor, wide).outcome,
+        { status: 'success', ...outputOf('€'.repeat(1500), 2048) },
+        'cut between characters'
+      )
     }))
-  await when(t, 'output past 16 MiB stops the tool: failed, with what was kept', { output: calls.output(outputBytesStop + 1_048_576), most: calls.output(1_048_576) }, ({ output, most }) =>
+  await when(t, 'output past 16 MiB stops the tool: failed, with what was kept', {
+    output: calls.output(outputBytesStop + 1_048_576),
+    most: calls.output(1_048_576)
+  }, ({ output, most }) =>
     using(harness, {}, async (t, executor) => {
       const outcome = await begin(executor, output).outcome
       t.equal(outcome.status, 'failed')
       t.equal(outcome.output_truncated, true)
-      t.ok(outcome.output.startsWith('x'.repeat(1_048_576)) && outcome.output.length < 1_048_700, 'what was kept, and a note')
+      t.ok(
+        outcome.output.startsWith('x'.repeat(1_048_576)) && outcome.output.length < 1_048_700,
+        'what was kept, and a note'
+      )
       if (outcome.status === 'failed') t.match(outcome.error.message, /16 MiB/)
       const whole = await begin(executor, most).outcome
       t.ok(whole.output === 'x'.repeat(1_048_576) && !whole.output_truncated, 'exactly the limit is kept whole')
@@ -184,12 +223,17 @@ async function testLimits (t: TestContext, harness: ExecutorHarness): Promise<vo
 
 async function testAborts (t: TestContext, harness: ExecutorHarness): Promise<void> {
   const { calls } = harness
-  await when(t, 'abort before run: cancelled, and never started', { echo: calls.echo('never') }, ({ echo }) => using(harness, {}, async (t, executor) => {
+  await when(t, 'abort before run: cancelled, and never started', {
+    echo: calls.echo('never')
+  }, ({ echo }) => using(harness, {}, async (t, executor) => {
     const run = begin(executor, echo, generous_ms, aborted())
     t.match(await run.outcome, { status: 'cancelled' })
     t.same(run.started, [])
   }))
-  await when(t, 'abort while running: cancelled, and the next run is unharmed', { hang: calls.hang(), echo: calls.echo('well') }, ({ hang, echo }) =>
+  await when(t, 'abort while running: cancelled, and the next run is unharmed', {
+    hang: calls.hang(),
+    echo: calls.echo('well')
+  }, ({ hang, echo }) =>
     using(harness, {}, async (t, executor) => {
       const run = begin(executor, hang)
       await until(() => run.started.length === 1)
@@ -197,19 +241,26 @@ async function testAborts (t: TestContext, harness: ExecutorHarness): Promise<vo
       t.match(await run.outcome, { status: 'cancelled' })
       t.match(await begin(executor, echo).outcome, { status: 'success', output: 'well' })
     }))
-  await when(t, 'abort at once after run: settles as cancelled', { hang: calls.hang() }, ({ hang }) => using(harness, {}, async (t, executor) => {
+  await when(t, 'abort at once after run: settles as cancelled', {
+    hang: calls.hang()
+  }, ({ hang }) => using(harness, {}, async (t, executor) => {
     const run = begin(executor, hang)
     run.abort.abort()
     t.match(await run.outcome, { status: 'cancelled' })
   }))
-  await when(t, 'abort after the end is harmless', { echo: calls.echo('well') }, ({ echo }) => using(harness, {}, async (t, executor) => {
+  await when(t, 'abort after the end is harmless', {
+    echo: calls.echo('well')
+  }, ({ echo }) => using(harness, {}, async (t, executor) => {
     const run = begin(executor, echo)
     t.match(await run.outcome, { status: 'success', output: 'well' })
     run.abort.abort()
     t.match(await begin(executor, echo).outcome, { status: 'success', output: 'well' })
     t.same(run.events, ['started', 'ended'])
   }))
-  await when(t, 'closing while runs are active settles them all', { hang: calls.hang(), echo: calls.echo('late') }, ({ hang, echo }) => async t => {
+  await when(t, 'closing while runs are active settles them all', {
+    hang: calls.hang(),
+    echo: calls.echo('late')
+  }, ({ hang, echo }) => async t => {
     const { executor, close } = await harness.open(harness.concurrency?.config ?? {})
     const active = Array.from({ length: 6 }, () => begin(executor, hang))
     await until(() => active.some(run => run.started.length === 1))
@@ -223,7 +274,9 @@ async function testAborts (t: TestContext, harness: ExecutorHarness): Promise<vo
     await t.rejects(late.outcome, { code: 'OVERLOADED' }, 'a closed executor runs nothing')
     t.same(late.started, [])
   })
-  await when(t, 'one that is closed before its first run refuses it, too', { echo: calls.echo('never') }, ({ echo }) => async t => {
+  await when(t, 'one that is closed before its first run refuses it, too', {
+    echo: calls.echo('never')
+  }, ({ echo }) => async t => {
     const { executor, close } = await harness.open({})
     await close()
     await t.rejects(begin(executor, echo).outcome, { code: 'OVERLOADED' })
@@ -231,7 +284,9 @@ async function testAborts (t: TestContext, harness: ExecutorHarness): Promise<vo
 }
 
 async function testConcurrency (t: TestContext, harness: ExecutorHarness): Promise<void> {
-  await when(t, 'a probe is answered by an idle executor and by one that is as busy as it may be, and by a closed one never', { concurrency: harness.concurrency }, ({ concurrency: { config, limit, hang } }) => async t => {
+  await when(t, 'a probe is answered by an idle executor and by one that is as busy as it may be, and by a closed one never', {
+    concurrency: harness.concurrency
+  }, ({ concurrency: { config, limit, hang } }) => async t => {
     const opened = await harness.open(config)
     const { executor } = opened
     if (executor.probe === undefined) return await opened.close() // it need not have one
@@ -245,7 +300,9 @@ async function testConcurrency (t: TestContext, harness: ExecutorHarness): Promi
     await opened.close()
     await t.rejects(executor.probe())
   })
-  await when(t, 'no more than the limit runs at once; what is queued starts as others end, or never when it is aborted', { limit: harness.concurrency }, ({ limit: { config, limit, hang } }) =>
+  await when(t, 'no more than the limit runs at once; what is queued starts as others end, or never when it is aborted', {
+    limit: harness.concurrency
+  }, ({ limit: { config, limit, hang } }) =>
     using(harness, config, async (t, executor) => {
       const all = Array.from({ length: limit + 3 }, () => begin(executor, hang))
       const dropped = all[limit]
@@ -266,7 +323,8 @@ async function testConcurrency (t: TestContext, harness: ExecutorHarness): Promi
         await until(() => (kept[i + limit] ?? run).started.length === 1)
       }
       const starts_ms = kept.map(({ started_ms }) => started_ms ?? Number.NaN)
-      const running = (now_ms: number): number => starts_ms.filter(start_ms => start_ms <= now_ms).length - ends_ms.filter(end_ms => end_ms <= now_ms).length
+      const running = (now_ms: number): number =>
+        starts_ms.filter(start_ms => start_ms <= now_ms).length - ends_ms.filter(end_ms => end_ms <= now_ms).length
       t.same(starts_ms.filter(start_ms => !(running(start_ms) <= limit)), [], 'never more than the limit at once')
       t.same(dropped?.started, [], 'what was aborted in the queue never began')
     }))
@@ -280,14 +338,19 @@ async function testCrowd (t: TestContext, harness: ExecutorHarness): Promise<voi
   const file = join(folder, 'marks')
   await writeFile(file, '')
   await when(t, '200 mixed runs at once: each its own outcome and output, none twice', {
-    echo: calls.echo('a'), fail: calls.fail('b'), sleep: calls.sleep(1), hang: calls.hang(), append: calls.append(file, 'c')
+    echo: calls.echo('a'), fail: calls.fail('b'), sleep: calls.sleep(1), hang: calls.hang(),
+    append: calls.append(file, 'c')
   }, ({ sleep, hang }) => using(harness, {}, async (t, executor) => {
     const expected = new Set<string>()
     const crowd = Array.from({ length: 200 }, async (_, i) => {
       const text = `run ${i} é`
       switch (i % 10) {
-        case 0: case 1: case 2: return sameOutcome(t, i, begin(executor, some(calls.echo(text))), { status: 'success', output: text })
-        case 3: case 4: return sameOutcome(t, i, begin(executor, some(calls.fail(text))), { status: 'failed', error: { message: new RegExp(text) } })
+        case 0: case 1: case 2:
+          return sameOutcome(t, i, begin(executor, some(calls.echo(text))), { status: 'success', output: text })
+        case 3: case 4: return sameOutcome(t, i, begin(executor, some(calls.fail(text))), {
+          status: 'failed',
+          error: { message: new RegExp(text) }
+        })
         case 5: return sameOutcome(t, i, begin(executor, sleep), { status: 'success', output: 'slept' })
         case 6: return sameOutcome(t, i, begin(executor, hang, 30), { status: 'timeout' })
         case 7: {

@@ -4,7 +4,13 @@ import { isObject } from '../../kernel/index.ts'
 export function fits (actual: unknown, pattern: unknown): boolean {
   if (pattern instanceof RegExp) return typeof actual === 'string' && pattern.test(actual)
   if (typeof pattern === 'string') return typeof actual === 'string' && actual.includes(pattern)
-  if (Array.isArray(pattern)) return Array.isArray(actual) && pattern.length === actual.length && pattern.every((part, i) => fits(actual[i], part))
+  if (Array.isArray(pattern)) {
+    return Array.isArray(actual)
+      && pattern.length === actual.length
+      && pattern.every((part, i) => fits(actual[i], part))
+  }
   if (!isObject(pattern)) return Object.is(actual, pattern)
-  return typeof actual === 'object' && actual !== null && Object.entries(pattern).every(([name, part]) => fits(Reflect.get(actual, name), part))
+  return typeof actual === 'object'
+    && actual !== null
+    && Object.entries(pattern).every(([name, part]) => fits(Reflect.get(actual, name), part))
 }

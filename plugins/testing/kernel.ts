@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  compileInputSchema, completeConfig, configSchema, createKernel, definePlugin, getExecution, listExecutions, sectionsOf,
+  compileInputSchema, completeConfig, configSchema, createKernel, definePlugin, getExecution, listExecutions,
+  sectionsOf,
   silentLogger, type AnyPlugin, type Execution, type Gateway, type JsonObject, type ToolDefinition
 } from '../../kernel/index.ts'
 import { exactSearch } from './exact-search.ts'
@@ -29,7 +30,8 @@ const call = { transport: 'test', signal: never }
  */
 export async function openKernel (config: JsonObject = {}, plugins: readonly AnyPlugin[] = []): Promise<TestKernel> {
   // Loaded here, so that what tests no transport loads neither.
-  const [{ inlineExecutor }, { default: memory }] = await Promise.all([import('../executor-inline/index.ts'), import('../storage-memory/index.ts')])
+  const [{ inlineExecutor }, { default: memory }] =
+    await Promise.all([import('../executor-inline/index.ts'), import('../storage-memory/index.ts')])
   const hanging = new Set<() => void>()
   const executor = inlineExecutor({
     tools: {
@@ -49,7 +51,9 @@ export async function openKernel (config: JsonObject = {}, plugins: readonly Any
   const remove = (): Promise<void> => rm(data_dir, { recursive: true, force: true })
   try {
     const kernel = await createKernel({
-      config: completeConfig(config, configSchema(plugins.flatMap(sectionsOf))), plugins: [memory, exactSearch, executor, subject], log: silentLogger, version: { version: '0.0.0', commit: 'test', build_date: '2000-01-01' }, data_dir
+      config: completeConfig(config, configSchema(plugins.flatMap(sectionsOf))),
+      plugins: [memory, exactSearch, executor, subject], log: silentLogger,
+      version: { version: '0.0.0', commit: 'test', build_date: '2000-01-01' }, data_dir
     }, never)
     const { gateway } = kernel
     const executions = async (): Promise<Execution[]> => {
@@ -73,7 +77,9 @@ export async function openKernel (config: JsonObject = {}, plugins: readonly Any
 }
 
 function tool (name: string, description: string, parameter?: string): ToolDefinition {
-  const parameters = parameter === undefined ? [] : [{ name: parameter, type: 'string' as const, description: parameter, required: true }]
+  const parameters = parameter === undefined
+    ? []
+    : [{ name: parameter, type: 'string' as const, description: parameter, required: true }]
   return { name, description, parameters, input_schema: compileInputSchema(parameters), secrets: [] }
 }
 
@@ -83,9 +89,11 @@ const subject = definePlugin({
   setup: () => ({
     load: async () => ({
       skills: [{
-        name: 'subject', description: 'Tools for tests', runtime: 'inline', directory: '/', revision: '1', trusted: true,
+        name: 'subject', description: 'Tools for tests', runtime: 'inline', directory: '/', revision: '1',
+        trusted: true,
         permissions: { network: false, write: [], env: [], secrets: [] },
-        tools: [tool('echo', 'Say the text', 'text'), tool('fail', 'Fail with the message', 'message'), tool('hang', 'Wait')]
+        tools:
+          [tool('echo', 'Say the text', 'text'), tool('fail', 'Fail with the message', 'message'), tool('hang', 'Wait')]
       }],
       quarantined: []
     })

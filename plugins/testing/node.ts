@@ -9,7 +9,8 @@ export function forNode (t: NodeTest): TestContext {
   const scope = new Scope()
   t.after(() => scope.close())
   return {
-    test: (name, run, { skip } = {}) => t.test(name, { ...(skip !== undefined && { skip }) }, async inner => { await run(forNode(inner)) }),
+    test: (name, run, { skip } = {}) =>
+      t.test(name, { ...(skip !== undefined && { skip }) }, async inner => { await run(forNode(inner)) }),
     teardown (undo) { scope.defer(async () => { await undo() }) },
     equal (actual, expected, message) { assert.equal(actual, expected, message) },
     not (actual, unexpected, message) { assert.notEqual(actual, unexpected, message) },
@@ -32,5 +33,7 @@ function fitting (pattern?: ErrorPattern): (error: unknown) => boolean {
 
 function assertFits (actual: unknown, pattern: unknown, message?: string): void {
   if (fits(actual, pattern)) return
-  throw new assert.AssertionError({ message: message ?? 'it does not fit what is wanted', actual, expected: pattern, operator: 'fits' })
+  throw new assert.AssertionError({
+    message: message ?? 'it does not fit what is wanted', actual, expected: pattern, operator: 'fits'
+  })
 }

@@ -1,7 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { completeConfig, configSchema, pluginOptions, Scope, sectionsOf, silentLogger, type Cache, type Config, type Endpoint, type Gateway, type Logger, type Plugin, type Slot, type Slots } from '../../kernel/index.ts'
+import {
+  completeConfig, configSchema, pluginOptions, Scope, sectionsOf, silentLogger, type Cache, type Config, type Endpoint,
+  type Gateway, type Logger, type Plugin, type Slot, type Slots
+} from '../../kernel/index.ts'
 
 export interface OpenOptions {
   /** Sections of the configuration; defaults fill in the rest. */
@@ -29,10 +32,20 @@ export interface Opened<Service> {
 }
 
 /** Sets up one plugin as the kernel would, without a kernel. */
-export async function openPlugin<S extends Slot> (plugin: Plugin<S>, options: OpenOptions = {}): Promise<Opened<Slots[S]>> {
-  const { config: sections = {}, log = silentLogger, signal = new AbortController().signal, cache = { read: async keys => keys.map(() => undefined), write: async () => {} } } = options
+export async function openPlugin<S extends Slot> (
+  plugin: Plugin<S>,
+  options: OpenOptions = {}
+): Promise<Opened<Slots[S]>> {
+  const {
+    config: sections = {},
+    log = silentLogger,
+    signal = new AbortController().signal,
+    cache = { read: async keys => keys.map(() => undefined), write: async () => {} }
+  } = options
   const { gateway, endpoints = [] } = options
-  if (gateway === undefined && (plugin.slot === 'transport' || plugin.slot === 'endpoint')) throw new Error(`the ${plugin.slot} ${plugin.name} needs a gateway, such as that of openKernel`)
+  if (gateway === undefined && (plugin.slot === 'transport' || plugin.slot === 'endpoint')) {
+    throw new Error(`the ${plugin.slot} ${plugin.name} needs a gateway, such as that of openKernel`)
+  }
   const scope = new Scope()
   let degraded: string | undefined
   const data_dir = options.data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-test-'))
@@ -45,7 +58,8 @@ export async function openPlugin<S extends Slot> (plugin: Plugin<S>, options: Op
       health: { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined } }
     }
     // No slot is given more than this; most are given less.
-    const service = await (plugin.setup as (context: unknown, options: object) => Promise<Slots[S]> | Slots[S])(context, own)
+    const service =
+      await (plugin.setup as (context: unknown, options: object) => Promise<Slots[S]> | Slots[S])(context, own)
     return { service, config, data_dir, degraded: () => degraded, close: () => scope.close() }
   } catch (error) {
     await scope.close()

@@ -5,9 +5,12 @@ import type { Opened } from './open-plugin.ts'
 const never = new AbortController().signal
 
 /** A skill with tools of these names and descriptions. */
-export function searchable (name: string, description: string, tools: Record<string, string>, parameters: readonly string[] = []): SkillDefinition {
+export function searchable (
+  name: string, description: string, tools: Record<string, string>, parameters: readonly string[] = []
+): SkillDefinition {
   return {
-    name, description, runtime: 'native', permissions: { network: false, write: [], env: [], secrets: [] }, directory: `/skills/${name}`, revision: '1', trusted: false,
+    name, description, runtime: 'native', permissions: { network: false, write: [], env: [], secrets: [] },
+    directory: `/skills/${name}`, revision: '1', trusted: false,
     tools: Object.entries(tools).map(([name, description]) => ({
       name,
       description,
@@ -19,10 +22,34 @@ export function searchable (name: string, description: string, tools: Record<str
 }
 
 export const shelf: readonly SkillDefinition[] = [
-  searchable('git', 'Read a git repository', { log: 'Show the commit history', blame: 'Show who last changed each line of a file', branches: 'List the branches' }, ['repository', 'revision']),
-  searchable('text', 'Work on texts', { count: 'Count the words, lines and characters of a text', change_case: 'Change the case of a text: upper, lower, camel, snake' }, ['text']),
-  searchable('weather', 'Forecasts', { getWeatherForecast: 'Tell the weather of the coming days in a city' }, ['cityName', 'temperature_unit']),
-  searchable('mail', 'Send and read e-mail', { send: 'Send a message to somebody', 'list-unread': 'List messages that were not read yet' }, ['recipient'])
+  searchable(
+    'git',
+    'Read a git repository',
+    {
+      log: 'Show the commit history',
+      blame: 'Show who last changed each line of a file',
+      branches: 'List the branches'
+    },
+    ['repository', 'revision']
+  ),
+  searchable(
+    'text',
+    'Work on texts',
+    {
+      count: 'Count the words, lines and characters of a text',
+      change_case: 'Change the case of a text: upper, lower, camel, snake'
+    },
+    ['text']
+  ),
+  searchable('weather', 'Forecasts', { getWeatherForecast: 'Tell the weather of the coming days in a city' }, [
+    'cityName', 'temperature_unit'
+  ]),
+  searchable(
+    'mail',
+    'Send and read e-mail',
+    { send: 'Send a message to somebody', 'list-unread': 'List messages that were not read yet' },
+    ['recipient']
+  )
 ]
 
 /** What the suite needs to know of a search. */
@@ -62,12 +89,15 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
     const search = await open(t)
     await search.index(shelf)
     for (const top_k of [1, 3, 100]) {
-      const { mode, results } = await search.search('list messages, branches and the history of a text file', { top_k, ...more }, never)
+      const { mode, results } =
+        await search.search('list messages, branches and the history of a text file', { top_k, ...more }, never)
       t.ok(mode.length > 0 && results.length >= 1 && results.length <= top_k)
       t.same(results.map(result => result.score), results.map(result => result.score).sort((a, b) => b - a))
       t.ok(results.every(({ score }) => score >= 0 && score <= 1))
       t.equal(new Set(results.map(result => `${result.skill_name}:${result.tool_name}`)).size, results.length)
-      t.ok(results.every(result => shelf.some(skill => skill.name === result.skill_name && skill.tools.some(tool => tool.name === result.tool_name && tool.description === result.description))))
+      t.ok(results.every(result => shelf.some(skill =>
+        skill.name === result.skill_name
+        && skill.tools.some(tool => tool.name === result.tool_name && tool.description === result.description))))
     }
   })
 
@@ -76,7 +106,11 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
     t.same((await search.search('commit history', { top_k: 5, ...more }, never)).results, [])
     await search.index(shelf)
     await search.index([searchable('only', 'The one skill', { tool: 'Paint a picture' })])
-    t.same((await search.search('commit history of the weather', { top_k: 5, ...more }, never)).results.filter(result => result.skill_name !== 'only'), [])
+    t.same(
+      (await search.search('commit history of the weather', { top_k: 5, ...more }, never)).results.filter(result =>
+        result.skill_name !== 'only'),
+      []
+    )
     t.equal(await first(search, 'paint a picture'), 'only:tool')
     await search.index([])
     t.same((await search.search('paint', { top_k: 5, ...more }, never)).results, [])
@@ -85,7 +119,11 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
   await t.test('it serves while a new index is made', async t => {
     const search = await open(t)
     await search.index(shelf)
-    const many = Array.from({ length: 20 }, (_, i) => searchable(`skill-${i}`, `Number ${i}`, Object.fromEntries(Array.from({ length: 5 }, (_, j) => [`tool${j}`, `Does thing ${i * 5 + j}`]))))
+    const many = Array.from({ length: 20 }, (_, i) => searchable(
+      `skill-${i}`,
+      `Number ${i}`,
+      Object.fromEntries(Array.from({ length: 5 }, (_, j) => [`tool${j}`, `Does thing ${i * 5 + j}`]))
+    ))
     const made = search.index([...shelf, ...many])
     t.equal(await first(search, 'commit history'), 'git:log')
     await made
@@ -96,8 +134,10 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
     const search = await open(t)
     await search.index(shelf)
     for (const query of [
-      ' ', '?!', '🎉🎉', '\u0000\u0007\u001b[2J', '\ud800', 'the of and', '__proto__', 'constructor toString', '.*(a+)+$', '天気予報', 'ปกติ', 'İstanbul ﬁ',
-      'x'.repeat(65_536), 'a '.repeat(32_768), '-_'.repeat(32_768), '\ud83d\ude00'.repeat(32_768), Array.from({ length: 400 }, (_, i) => `w${i}`).join(' ').slice(0, 2000)
+      ' ', '?!', '🎉🎉', '\u0000\u0007\u001b[2J', '\ud800', 'the of and', '__proto__', 'constructor toString',
+      '.*(a+)+$', '天気予報', 'ปกติ', 'İstanbul ﬁ',
+      'x'.repeat(65_536), 'a '.repeat(32_768), '-_'.repeat(32_768), '\ud83d\ude00'.repeat(32_768),
+      Array.from({ length: 400 }, (_, i) => `w${i}`).join(' ').slice(0, 2000)
     ]) {
       const { results } = await search.search(query, { top_k: 5, ...more }, never)
       t.ok(results.every(({ score }) => score >= 0 && score <= 1), JSON.stringify(query.slice(0, 20)))
@@ -106,7 +146,9 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
 
   await t.test('it finds only what it is asked to look among, with the same scores, and nothing below the least score', async t => {
     const search = await open(t)
-    await search.index([...shelf, { ...searchable('paint', 'Pictures', { text_on: 'Write a text on a picture' }), runtime: 'script' }])
+    await search.index([
+      ...shelf, { ...searchable('paint', 'Pictures', { text_on: 'Write a text on a picture' }), runtime: 'script' }
+    ])
     const find = async (options: Partial<SearchOptions>): Promise<Map<string, number>> => {
       const { results } = await search.search('list the lines of a text', { top_k: 100, ...more, ...options }, never)
       return new Map(results.map(({ skill_name, tool_name, score }) => [`${skill_name}:${tool_name}`, score]))
@@ -121,7 +163,10 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
     await among({ skills: ['nobody'] }, () => false)
     await among({ runtime: 'script' }, id => id.startsWith('paint:'))
     await among({ runtime: 'script', skills: ['git'] }, () => false)
-    await among({ allows: (skill, tool) => skill === 'text' || tool === 'blame' }, id => id.startsWith('text:') || id === 'git:blame')
+    await among(
+      { allows: (skill, tool) => skill === 'text' || tool === 'blame' },
+      id => id.startsWith('text:') || id === 'git:blame'
+    )
     await among({ skills: ['text'], allows: skill => skill === 'git' }, () => false)
     const scores = [...all.values()]
     const least = scores[Math.floor(scores.length / 2)] ?? 0
@@ -133,7 +178,16 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
   await t.test('the name of a tool finds it first, however it is written, and more surely than anything else', async t => {
     const search = await open(t)
     await search.index(shelf)
-    for (const [query, wanted] of [['getWeatherForecast', 'weather:getWeatherForecast'], ['get_weather_forecast', 'weather:getWeatherForecast'], ['change case', 'text:change_case'], ['git:log', 'git:log'], ['Git Log', 'git:log'], ['list-unread', 'mail:list-unread'], ['blame', 'git:blame'], ['send', 'mail:send']] as const) {
+    for (const [query, wanted] of [
+      ['getWeatherForecast', 'weather:getWeatherForecast'],
+      ['get_weather_forecast', 'weather:getWeatherForecast'],
+      ['change case', 'text:change_case'],
+      ['git:log', 'git:log'],
+      ['Git Log', 'git:log'],
+      ['list-unread', 'mail:list-unread'],
+      ['blame', 'git:blame'],
+      ['send', 'mail:send']
+    ] as const) {
       const [result] = (await search.search(query, { top_k: 5, ...more }, never)).results
       t.same([result?.skill_name, result?.tool_name].join(':'), wanted, query)
       t.ok((result?.score ?? 0) > 0.9, `"${query}" scores ${result?.score}`)
@@ -143,17 +197,28 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
   await t.test('a score means the same from query to query', async t => {
     const search = await open(t)
     await search.index(shelf)
-    const best = async (query: string): Promise<number> => (await search.search(query, { top_k: 1, ...more }, never)).results[0]?.score ?? 0
-    for (const query of ['show the commit history', 'who last changed this line of the file', 'what will the weather be in Paris', 'weather forecst', 'count the words of my text']) {
+    const best = async (query: string): Promise<number> =>
+      (await search.search(query, { top_k: 1, ...more }, never)).results[0]?.score ?? 0
+    for (const query of [
+      'show the commit history', 'who last changed this line of the file', 'what will the weather be in Paris',
+      'weather forecst', 'count the words of my text'
+    ]) {
       t.ok(await best(query) > 0.5, `"${query}" scores ${await best(query)}`)
     }
-    for (const nonsense of ['qwrtzpl', 'zzzz yyyy xxxx', '🎉', 'quantum flux capacitor', 'asdf jkl', '%%%']) t.ok(await best(nonsense) < 0.3, `"${nonsense}" scores ${await best(nonsense)}`)
-    t.ok(await best('count words') > await best('count words and braise a leg of lamb in red wine'), 'what is not found counts against a tool')
+    for (const nonsense of ['qwrtzpl', 'zzzz yyyy xxxx', '🎉', 'quantum flux capacitor', 'asdf jkl', '%%%']) {
+      t.ok(await best(nonsense) < 0.3, `"${nonsense}" scores ${await best(nonsense)}`)
+    }
+    t.ok(
+      await best('count words') > await best('count words and braise a leg of lamb in red wine'),
+      'what is not found counts against a tool'
+    )
   })
 
   await t.test('an aborted search rejects', async t => {
     const search = await open(t)
     await search.index(shelf)
-    await t.rejects(search.search('commit', { top_k: 5, ...more }, AbortSignal.abort(new Error('gone'))), { message: 'gone' })
+    await t.rejects(search.search('commit', { top_k: 5, ...more }, AbortSignal.abort(new Error('gone'))), {
+      message: 'gone'
+    })
   })
 }

@@ -22,11 +22,12 @@ const never = new AbortController().signal
 
 /** What every source of skills must do. */
 export async function testSkillSource (t: TestContext, harness: SkillSourceHarness): Promise<void> {
-  const using = (test: (t: TestContext, source: SkillSource) => Promise<void>) => async (t: TestContext): Promise<void> => {
-    const opened = await harness.open()
-    t.teardown(() => opened.close())
-    await test(t, opened.service)
-  }
+  const using = (test: (t: TestContext, source: SkillSource) => Promise<void>) =>
+    async (t: TestContext): Promise<void> => {
+      const opened = await harness.open()
+      t.teardown(() => opened.close())
+      await test(t, opened.service)
+    }
   await testLoading(t, harness, using)
   await testBroken(t, harness, using)
   await testWatching(t, harness, using)
@@ -50,7 +51,10 @@ async function testLoading (t: TestContext, { good, broken }: SkillSourceHarness
     for (const skill of skills) {
       t.same(structuredClone(skill), skill, `${skill.name} crosses the borders of threads`)
       t.match(skill.name, SKILL_NAME)
-      t.ok(skill.runtime !== '' && skill.revision !== '' && skill.directory !== '', `${skill.name} says what runs it, which code it has, and where it is`)
+      t.ok(
+        skill.runtime !== '' && skill.revision !== '' && skill.directory !== '',
+        `${skill.name} says what runs it, which code it has, and where it is`
+      )
       t.same(Object.keys(skill.permissions).toSorted(), ['env', 'network', 'secrets', 'write'])
       t.equal(new Set(skill.tools.map(({ name }) => name)).size, skill.tools.length, 'each tool once')
       for (const tool of skill.tools) {

@@ -50,11 +50,14 @@ function command (draw: Draw): Command {
 
 /** Of any characters, halves of pairs included. */
 function text (draw: Draw): string {
-  return String.fromCharCode(...Array.from({ length: draw.integer(0, 10) }, () => draw.one([draw.integer(0, 0x7f), draw.integer(0, 0xffff)])))
+  return String.fromCharCode(
+    ...Array.from({ length: draw.integer(0, 10) }, () => draw.one([draw.integer(0, 0x7f), draw.integer(0, 0xffff)]))
+  )
 }
 
 function query (draw: Draw): ExecutionQuery {
-  const maybe = <Fields extends Partial<ExecutionQuery>>(fields: Fields): Partial<Fields> => draw.integer(0, 1) === 0 ? {} : fields
+  const maybe = <Fields extends Partial<ExecutionQuery>>(fields: Fields): Partial<Fields> =>
+    draw.integer(0, 1) === 0 ? {} : fields
   return {
     limit: draw.integer(1, 40),
     offset: draw.one([0, draw.integer(0, 600)]),
@@ -63,6 +66,8 @@ function query (draw: Draw): ExecutionQuery {
     ...maybe({ status: draw.one(EXECUTION_STATUSES) }),
     ...maybe({ created_from_ms: base_ms + draw.integer(0, 20) * 1000 }),
     ...maybe({ created_before_ms: base_ms + draw.integer(0, 20) * 1000 }),
-    ...maybe({ allows: draw.one([(skill: string) => skill === 'git', (skill: string, tool: string) => skill === 'a' || tool === 'ab']) })
+    ...maybe({ allows: draw.one([
+      (skill: string) => skill === 'git', (skill: string, tool: string) => skill === 'a' || tool === 'ab'
+    ]) })
   }
 }

@@ -8,7 +8,8 @@ export type OpenStorage = (section?: Record<string, unknown>) => Promise<Opened<
 export type OpenBeside = (first: Opened<Storage>) => Promise<Opened<Storage>>
 
 /** Declares a test, which gets a storage of its own. */
-export type Define = (title: string, test: (t: TestContext, storage: Storage) => Promise<void>, section?: Record<string, unknown>) => void
+export type Define =
+  (title: string, test: (t: TestContext, storage: Storage) => Promise<void>, section?: Record<string, unknown>) => void
 
 export const firstPage: ExecutionQuery = { limit: 50, offset: 0 }
 

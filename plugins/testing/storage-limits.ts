@@ -6,17 +6,24 @@ import { firstPage, interrupt, type Define } from './storage-define.ts'
 /** What is kept of the history, and what may wait to be written. */
 export function testLimits (define: Define): void {
   define('the oldest are pruned; one that has not ended is stepped over, and pruned when it ends', async (t, storage) => {
-    const stored = Array.from({ length: 30 }, (_, i) => makeStored({ status: i === 5 || i === 15 ? 'running' : 'success', output: 'x'.repeat(i % 2 * 4_000), skill_name: `of-${i % 2}` }))
+    const stored = Array.from({ length: 30 }, (_, i) => makeStored({
+      status: i === 5 || i === 15 ? 'running' : 'success',
+      output: 'x'.repeat(i % 2 * 4_000),
+      skill_name: `of-${i % 2}`
+    }))
     const ids = stored.map(({ execution }) => execution.id)
     for (const each of stored) {
       storage.save(each)
       await storage.commit()
     }
     const kept = [...ids.slice(20).toReversed(), ids[15], ids[5]]
-    const listed = async (query: Partial<ExecutionQuery>): Promise<(string | undefined)[]> => (await storage.list({ ...firstPage, ...query })).executions.map(({ id }) => id)
+    const listed = async (query: Partial<ExecutionQuery>): Promise<(string | undefined)[]> =>
+      (await storage.list({ ...firstPage, ...query })).executions.map(({ id }) => id)
     t.same(await listed({}), kept)
     t.equal((await storage.list(firstPage)).total, 12)
-    for (let offset = 0; offset < 14; offset++) t.same(await listed({ offset, limit: 2 }), kept.slice(offset, offset + 2))
+    for (let offset = 0; offset < 14; offset++) {
+      t.same(await listed({ offset, limit: 2 }), kept.slice(offset, offset + 2))
+    }
     t.same(await listed({ status: 'running' }), kept.slice(10))
     t.same(await listed({ skill_name: 'of-1' }), kept.filter((_, i) => i < 10 ? i % 2 === 0 : true))
     const seen: (string | undefined)[] = []
@@ -34,7 +41,10 @@ export function testLimits (define: Define): void {
     }
     await storage.requestCancel(ids[15] ?? '')
     t.same(storage.cancelRequests(), [ids[15]])
-    storage.save({ execution: { ...(stored[5] ?? makeStored()).execution, output: 'still running' }, owner: stored[5]?.owner ?? null })
+    storage.save({
+      execution: { ...(stored[5] ?? makeStored()).execution, output: 'still running' },
+      owner: stored[5]?.owner ?? null
+    })
     await finish(15)
     t.same(storage.cancelRequests(), [])
     t.same(await listed({}), kept.filter(id => id !== ids[15]))
@@ -43,7 +53,11 @@ export function testLimits (define: Define): void {
     t.same([await listed({}), (await storage.list(firstPage)).total], [kept.slice(0, 10), 10])
     const { next_cursor: cursor = '' } = await storage.list({ limit: 5, offset: 0 })
     for (let i = 0; i < 12; i++) storage.save(makeStored())
-    t.same(await storage.list({ limit: 5, offset: 0, cursor }), { executions: [], total: 10 }, 'a cursor to what was pruned leads to nothing')
+    t.same(
+      await storage.list({ limit: 5, offset: 0, cursor }),
+      { executions: [], total: 10 },
+      'a cursor to what was pruned leads to nothing'
+    )
   }, { history_executions_max: 10 })
 
   define('the oldest are pruned past the bytes, and what has not ended is stepped over', async (t, storage) => {
@@ -71,7 +85,10 @@ export function testLimits (define: Define): void {
     storage.save({ execution, owner })
     storage.admit()
     storage.save({ execution, owner })
-    t.throws(() => { storage.admit() }, { code: 'OVERLOADED', message: new RegExp(`bytes wait .* ${pendingLimits.bytes} bytes may`) })
+    t.throws(
+      () => { storage.admit() },
+      { code: 'OVERLOADED', message: new RegExp(`bytes wait .* ${pendingLimits.bytes} bytes may`) }
+    )
     execution.output = '' // read at the commit, which need not take long
     storage.save({ execution, owner })
     await storage.commit()
@@ -85,7 +102,10 @@ export function testLimits (define: Define): void {
     storage.admit()
     const waiting = Array.from({ length: pendingLimits.executions }, () => makeStored())
     for (const stored of waiting) storage.save(stored)
-    t.throws(() => { storage.admit() }, { code: 'OVERLOADED', message: new RegExp(`wait .* ${pendingLimits.executions} may`) })
+    t.throws(
+      () => { storage.admit() },
+      { code: 'OVERLOADED', message: new RegExp(`wait .* ${pendingLimits.executions} may`) }
+    )
     storage.save({ execution: { ...execution, status: 'success' }, owner: null })
     storage.save(waiting[49_999] ?? makeStored())
     await storage.commit()

@@ -63,7 +63,9 @@ async function follow (storage: Storage, commands: readonly Command[], execution
       case 'save': {
         const { skill: skill_name, tool: tool_name, status, output } = command
         for (let i = 0; i < command.count; i++) {
-          const stored = makeStored({ skill_name, tool_name, status, output, created_at: new Date(base_ms + command.at * 1000 + i).toISOString() })
+          const stored = makeStored({
+            skill_name, tool_name, status, output, created_at: new Date(base_ms + command.at * 1000 + i).toISOString()
+          })
           model.push(stored)
           storage.save(stored)
         }
@@ -80,11 +82,14 @@ async function follow (storage: Storage, commands: readonly Command[], execution
       }
       case 'interrupt': {
         prune(model, executions_max)
-        const found = (await storage.unfinished()).filter(({ id }) => present(model).findIndex(({ execution }) => execution.id === id) % command.every === 0)
+        const found = (await storage.unfinished()).filter(({ id }) =>
+          present(model).findIndex(({ execution }) => execution.id === id) % command.every === 0)
         const ended = await storage.endUnfinished(found, execution => ({ ...execution, status: 'interrupted' }))
         same(ended, found.map(({ id }) => id))
         for (const [index, stored] of model.entries()) {
-          if (stored !== undefined && ended.includes(stored.execution.id)) model[index] = { execution: { ...stored.execution, status: 'interrupted' }, owner: null }
+          if (stored !== undefined && ended.includes(stored.execution.id)) {
+            model[index] = { execution: { ...stored.execution, status: 'interrupted' }, owner: null }
+          }
         }
         break
       }
@@ -99,8 +104,13 @@ async function follow (storage: Storage, commands: readonly Command[], execution
   await storage.commit()
   prune(model, executions_max)
   const unfinished = present(model).filter(({ owner }) => owner !== null)
-  same((await storage.unfinished()).map(({ id }) => id).toSorted(), unfinished.map(({ execution }) => execution.id).toSorted())
-  for (const stored of [...unfinished, ...present(model.slice(-50))]) same(await storage.get(stored.execution.id), stored)
+  same(
+    (await storage.unfinished()).map(({ id }) => id).toSorted(),
+    unfinished.map(({ execution }) => execution.id).toSorted()
+  )
+  for (const stored of [...unfinished, ...present(model.slice(-50))]) {
+    same(await storage.get(stored.execution.id), stored)
+  }
 }
 
 /** A page and, by its cursors, the pages after it. */
@@ -109,7 +119,10 @@ async function walk (storage: Storage, model: readonly StoredExecution[], query:
   let offset = query.offset
   let page: ExecutionPage = await storage.list(query)
   for (let pages = 0; pages < 4; pages++) {
-    same(page.executions.map(({ id }) => id), matching.slice(offset, offset + query.limit).map(({ execution }) => execution.id))
+    same(
+      page.executions.map(({ id }) => id),
+      matching.slice(offset, offset + query.limit).map(({ execution }) => execution.id)
+    )
     same(page.total, matching.length)
     same(page.next_cursor !== undefined, matching.length > offset + query.limit)
     if (page.next_cursor === undefined) return
@@ -120,11 +133,11 @@ async function walk (storage: Storage, model: readonly StoredExecution[], query:
 
 function matches ({ execution }: StoredExecution, query: ExecutionQuery): boolean {
   const at_ms = Date.parse(execution.created_at)
-  return query.allows?.(execution.skill_name, execution.tool_name) !== false &&
-    (query.skill_name ?? execution.skill_name) === execution.skill_name &&
-    (query.tool_name ?? execution.tool_name) === execution.tool_name &&
-    (query.status ?? execution.status) === execution.status &&
-    at_ms >= (query.created_from_ms ?? at_ms) && at_ms < (query.created_before_ms ?? Number.POSITIVE_INFINITY)
+  return query.allows?.(execution.skill_name, execution.tool_name) !== false
+    && (query.skill_name ?? execution.skill_name) === execution.skill_name
+    && (query.tool_name ?? execution.tool_name) === execution.tool_name
+    && (query.status ?? execution.status) === execution.status
+    && at_ms >= (query.created_from_ms ?? at_ms) && at_ms < (query.created_before_ms ?? Number.POSITIVE_INFINITY)
 }
 
 /** Equal as JSON. */

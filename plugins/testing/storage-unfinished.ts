@@ -38,7 +38,9 @@ export function testUnfinished (define: Define): void {
     t.same(await storage.endUnfinished([], interrupt), [])
     const again = makeStored({ status: 'running' })
     storage.save(again)
-    await t.rejects(storage.endUnfinished(await storage.unfinished(), () => { throw new Error('no record') }), { message: 'no record' })
+    await t.rejects(storage.endUnfinished(await storage.unfinished(), () => { throw new Error('no record') }), {
+      message: 'no record'
+    })
     t.same(await storage.get(again.execution.id), again, 'where it fails, nothing is ended')
     storage.save(makeStored({ skill_name: 'new' }))
     await storage.commit()
@@ -74,9 +76,12 @@ export async function testTwoWriters (t: TestContext, open: OpenStorage, openBes
     const beside = await openBeside(first)
     t.teardown(() => beside.close())
     const [finder, writer] = [first.service, beside.service]
-    const stored = ['dead', 'ended', 'ended, not yet committed', 'taken by another process'].map(output => makeStored({ status: 'running', output }))
+    const stored = ['dead', 'ended', 'ended, not yet committed', 'taken by another process']
+      .map(output => makeStored({ status: 'running', output }))
     const [dead, ended, pending, taken] = stored.map(({ execution }) => execution)
-    if (dead === undefined || ended === undefined || pending === undefined || taken === undefined) throw new Error('four were made')
+    if (dead === undefined || ended === undefined || pending === undefined || taken === undefined) {
+      throw new Error('four were made')
+    }
     for (const each of stored) writer.save(each)
     await writer.commit()
     const found = await finder.unfinished()
@@ -85,9 +90,13 @@ export async function testTwoWriters (t: TestContext, open: OpenStorage, openBes
     writer.save({ execution: taken, owner: { pid: 1, started: 'later' } })
     await writer.commit()
     finder.save({ execution: { ...pending, status: 'success' }, owner: null })
-    t.same(await finder.endUnfinished([...found, { id: 'nobody', owner: { pid: 1, started: '' } }], interrupt), [dead.id])
+    t.same(await finder.endUnfinished([...found, { id: 'nobody', owner: { pid: 1, started: '' } }], interrupt), [
+      dead.id
+    ])
     for (const { service } of [first, beside]) {
-      const statuses = await Promise.all([dead, ended, pending, taken].map(async ({ id }) => (await service.get(id))?.execution.status))
+      const statuses = await Promise.all(
+        [dead, ended, pending, taken].map(async ({ id }) => (await service.get(id))?.execution.status)
+      )
       t.same(statuses, ['interrupted', 'success', 'success', 'running'])
     }
     t.same(await writer.unfinished(), [{ id: taken.id, owner: { pid: 1, started: 'later' } }])

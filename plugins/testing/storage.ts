@@ -1,4 +1,6 @@
-import { cacheLimits, filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type ProcessIdentity } from '../../kernel/index.ts'
+import {
+  cacheLimits, filteredTotalMax, type Execution, type ExecutionQuery, type ExecutionStatus, type ProcessIdentity
+} from '../../kernel/index.ts'
 import type { TestContext } from './context.ts'
 import { makeStored } from './executions.ts'
 import { drawCases } from './storage-cases.ts'
@@ -20,7 +22,10 @@ export interface StorageHarness {
 }
 
 /** What every storage must do. */
-export async function testStorage (t: TestContext, { open, openBeside = async first => ({ ...first, close: async () => {} }), cases = drawCases }: StorageHarness): Promise<void> {
+export async function testStorage (
+  t: TestContext,
+  { open, openBeside = async first => ({ ...first, close: async () => {} }), cases = drawCases }: StorageHarness
+): Promise<void> {
   const defined: Parameters<Define>[] = []
   const define: Define = (...test) => { defined.push(test) }
   testRecords(define)
@@ -49,7 +54,14 @@ function testRecords (define: Define): void {
     t.same(await storage.get(id), stored)
     await storage.commit()
     t.same(await storage.get(id), stored)
-    const final = { execution: { ...stored.execution, status: 'failed' as const, error: { code: 'TIMEOUT', message: 'slow', details: { timeout_ms: 5 } } }, owner: null }
+    const final = {
+      execution: {
+        ...stored.execution,
+        status: 'failed' as const,
+        error: { code: 'TIMEOUT', message: 'slow', details: { timeout_ms: 5 } }
+      },
+      owner: null
+    }
     storage.save(final)
     t.same(await storage.get(id), final)
     await storage.commit()
@@ -76,7 +88,9 @@ function testRecords (define: Define): void {
   })
 
   define('odd values survive', async (t, storage) => {
-    const parameters = JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1, "emoji 🦊": "👩‍👩‍👧", "": null, "deep": {"__proto__": []}}') as Record<string, unknown>
+    const parameters = JSON.parse(
+      '{"__proto__": {"polluted": true}, "constructor": 1, "emoji 🦊": "👩‍👩‍👧", "": null, "deep": {"__proto__": []}}'
+    ) as Record<string, unknown>
     const odd: Partial<Execution>[] = [
       { parameters },
       { output: '\ud800 lone \udc00 surrogates \u0000 \u2028 🦊' },
@@ -88,7 +102,9 @@ function testRecords (define: Define): void {
     const saved = odd.map(fields => makeStored(fields))
     for (const stored of saved) storage.save(stored)
     const check = async (when: string): Promise<void> => {
-      for (const stored of saved) t.equal(JSON.stringify(await storage.get(stored.execution.id)), JSON.stringify(stored), when)
+      for (const stored of saved) {
+        t.equal(JSON.stringify(await storage.get(stored.execution.id)), JSON.stringify(stored), when)
+      }
     }
     await check('before the commit')
     await storage.commit()
@@ -114,7 +130,10 @@ function testRecords (define: Define): void {
 function testPages (define: Define): void {
   define('an empty history is an empty page', async (t, storage) => {
     t.same(await storage.list(firstPage), { executions: [], total: 0 })
-    t.same(await storage.list({ ...firstPage, offset: Number.MAX_SAFE_INTEGER, status: 'success' }), { executions: [], total: 0 })
+    t.same(await storage.list({ ...firstPage, offset: Number.MAX_SAFE_INTEGER, status: 'success' }), {
+      executions: [],
+      total: 0
+    })
   })
 
   define('pages are newest first, see what was saved, and show summaries only', async (t, storage) => {
@@ -163,15 +182,24 @@ function testPages (define: Define): void {
       const offset = await storage.list({ limit: 2, offset: 1, cursor, ...filter })
       t.equal(offset.executions[0]?.id, second.executions[1]?.id, 'an offset counts from the cursor')
     }
-    t.equal((await storage.list({ limit: 3, offset: 0, skill_name: 'one' })).next_cursor, undefined, 'what follows does not match')
+    t.equal(
+      (await storage.list({ limit: 3, offset: 0, skill_name: 'one' })).next_cursor,
+      undefined,
+      'what follows does not match'
+    )
   })
 
   define('a cursor it never gave is refused', async (t, storage) => {
     for (let i = 0; i < 10; i++) storage.save(makeStored())
     const { next_cursor = '' } = await storage.list({ limit: 2, offset: 0 })
-    for (const cursor of ['', '0', 'x', '-1', 'constructor', `${next_cursor} `, ` ${next_cursor}`, `${next_cursor}zzz`, next_cursor.toUpperCase(), '9'.repeat(64), '\ud800']) {
+    for (const cursor of [
+      '', '0', 'x', '-1', 'constructor', `${next_cursor} `, ` ${next_cursor}`, `${next_cursor}zzz`,
+      next_cursor.toUpperCase(), '9'.repeat(64), '\ud800'
+    ]) {
       await t.rejects(storage.list({ limit: 2, offset: 0, cursor }), { code: 'INVALID_PARAMETERS' }, cursor)
-      await t.rejects(storage.list({ limit: 2, offset: 0, cursor, status: 'success' }), { code: 'INVALID_PARAMETERS' }, cursor)
+      await t.rejects(
+        storage.list({ limit: 2, offset: 0, cursor, status: 'success' }), { code: 'INVALID_PARAMETERS' }, cursor
+      )
     }
   })
 }
@@ -182,21 +210,31 @@ function testFilters (define: Define): void {
     const base_ms = Date.now() - 3_600_000
     for (let i = 0; i < 400; i++) {
       storage.save(makeStored({
-        skill_name: `skill-${i % 3}`, tool_name: `tool-${i % 5}`, status: statuses[i % 4] ?? 'success', created_at: new Date(base_ms + i * 1000).toISOString()
+        skill_name: `skill-${i % 3}`, tool_name: `tool-${i % 5}`, status: statuses[i % 4] ?? 'success',
+        created_at: new Date(base_ms + i * 1000).toISOString()
       }))
     }
-    const count = async (filter: Partial<ExecutionQuery>): Promise<number> => (await storage.list({ ...firstPage, ...filter })).total
+    const count = async (filter: Partial<ExecutionQuery>): Promise<number> =>
+      (await storage.list({ ...firstPage, ...filter })).total
     t.equal(await count({ skill_name: 'skill-1' }), 133)
     t.equal(await count({ tool_name: 'tool-4' }), 80)
     t.equal(await count({ skill_name: 'skill-0', tool_name: 'tool-0' }), 27)
-    t.equal(await count({ allows: (skill, tool) => skill === 'skill-0' && tool === 'tool-0' }), 27, 'the rights of a key')
+    t.equal(
+      await count({ allows: (skill, tool) => skill === 'skill-0' && tool === 'tool-0' }), 27, 'the rights of a key'
+    )
     t.equal(await count({ skill_name: 'skill-0', allows: (_skill, tool) => tool === 'tool-0' }), 27)
     t.equal(await count({ status: 'running' }), 100)
     t.equal(await count({ status: 'queued' }), 0)
     t.equal(await count({ created_from_ms: base_ms + 100_000 }), 300)
     t.equal(await count({ created_before_ms: base_ms + 100_000 }), 100)
     t.equal(await count({ created_from_ms: base_ms + 100_000, created_before_ms: base_ms + 100_001 }), 1)
-    t.equal(await count({ created_from_ms: base_ms + 100_000, created_before_ms: base_ms + 160_000, status: 'success', skill_name: 'skill-0', tool_name: 'tool-0' }), 1)
+    t.equal(
+      await count({
+        created_from_ms: base_ms + 100_000, created_before_ms: base_ms + 160_000, status: 'success',
+        skill_name: 'skill-0', tool_name: 'tool-0'
+      }),
+      1
+    )
     const page = await storage.list({ limit: 3, offset: 2, skill_name: 'skill-2' })
     t.same(page.executions.map(({ created_at }) => (Date.parse(created_at) - base_ms) / 1000), [392, 389, 386])
   })
@@ -215,7 +253,9 @@ function testFilters (define: Define): void {
     for (let i = 0; i < count; i++) storage.save(makeStored({ skill_name: i === 0 ? 'oldest' : 'text' }))
     t.equal((await storage.list(firstPage)).total, count)
     const deep = await storage.list({ limit: 5, offset: count - 5, status: 'success' })
-    t.same([deep.total, deep.executions.length, deep.executions[4]?.skill_name, deep.next_cursor], [filteredTotalMax, 5, 'oldest', undefined])
+    t.same([deep.total, deep.executions.length, deep.executions[4]?.skill_name, deep.next_cursor], [
+      filteredTotalMax, 5, 'oldest', undefined
+    ])
     const before = await storage.list({ limit: 5, offset: count - 10, status: 'success' })
     const after = await storage.list({ limit: 5, offset: 0, status: 'success', cursor: before.next_cursor ?? '' })
     t.same(after, deep)
@@ -227,22 +267,38 @@ function testRoles (define: Define): void {
   define('a role has one holder, and a dead one loses it', async (t, storage) => {
     const owners = Array.from({ length: 20 }, (_, pid): ProcessIdentity => ({ pid, started: 'then' }))
     const alive = (): boolean => true
-    const answers = await Promise.all(owners.map(owner => storage.claim('serve', { owner, note: `http://${owner.pid}` }, alive)))
+    const answers = await Promise.all(
+      owners.map(owner => storage.claim('serve', { owner, note: `http://${owner.pid}` }, alive))
+    )
     t.equal(answers.filter(answer => answer === undefined).length, 1, 'exactly one got it')
     const holder = owners[answers.indexOf(undefined)] ?? { pid: -1, started: '' }
-    for (const answer of answers) if (answer !== undefined) t.same(answer, { owner: holder, note: `http://${holder.pid}` })
-    t.equal(await storage.claim('serve', { owner: holder, note: 'again' }, alive), undefined, 'its holder may claim it again')
+    for (const answer of answers) {
+      if (answer !== undefined) t.same(answer, { owner: holder, note: `http://${holder.pid}` })
+    }
+    t.equal(
+      await storage.claim('serve', { owner: holder, note: 'again' }, alive), undefined, 'its holder may claim it again'
+    )
     const other = owners.find(owner => owner !== holder) ?? holder
     t.equal(await storage.claim('other role', { owner: other, note: '' }, alive), undefined)
     t.same(await storage.holder('serve'), { owner: holder, note: 'again' })
     await storage.release('serve', other)
-    t.same(await storage.claim('serve', { owner: other, note: '' }, alive), { owner: holder, note: 'again' }, 'only its holder gives it back')
-    t.equal(await storage.claim('serve', { owner: other, note: '' }, owner => owner.pid !== holder.pid), undefined, 'the holder is dead')
+    t.same(
+      await storage.claim('serve', { owner: other, note: '' }, alive),
+      { owner: holder, note: 'again' },
+      'only its holder gives it back'
+    )
+    t.equal(
+      await storage.claim('serve', { owner: other, note: '' }, owner => owner.pid !== holder.pid),
+      undefined,
+      'the holder is dead'
+    )
     await storage.release('serve', other)
     await storage.release('serve', other)
     t.equal(await storage.holder('serve'), undefined)
     t.equal(await storage.claim('serve', { owner: holder, note: '' }, alive), undefined)
-    await t.rejects(storage.claim('serve', { owner: other, note: '' }, () => { throw new Error('no /proc') }), { message: 'no /proc' })
+    await t.rejects(storage.claim('serve', { owner: other, note: '' }, () => { throw new Error('no /proc') }), {
+      message: 'no /proc'
+    })
   })
 }
 
@@ -261,7 +317,11 @@ function testCache (define: Define): void {
   })
 
   define('the cache refuses what is too large, whole', async (t, { cache }) => {
-    for (const bad of [['', bytes()], ['x'.repeat(cacheLimits.key_characters + 1), bytes()], ['b', new Uint8Array(cacheLimits.value_bytes + 1)]] as const) {
+    for (const bad of [
+      ['', bytes()],
+      ['x'.repeat(cacheLimits.key_characters + 1), bytes()],
+      ['b', new Uint8Array(cacheLimits.value_bytes + 1)]
+    ] as const) {
       await t.rejects(cache.write([['a', bytes(1)], bad]))
     }
     await t.rejects(cache.write(Array.from({ length: cacheLimits.keys + 1 }, (_, i) => [`k${i}`, bytes()] as const)))
@@ -271,9 +331,13 @@ function testCache (define: Define): void {
 
   define('the cache is bounded, and forgets the oldest first', async (t, { cache }) => {
     const { entries, keys } = cacheLimits
-    for (let from = 0; from < entries + 2 * keys; from += keys) await cache.write(Array.from({ length: keys }, (_, i) => [`key ${from + i}`, bytes(1)] as const))
+    for (let from = 0; from < entries + 2 * keys; from += keys) {
+      await cache.write(Array.from({ length: keys }, (_, i) => [`key ${from + i}`, bytes(1)] as const))
+    }
     const written = Math.ceil((entries + 2 * keys) / keys) * keys
     const there = async (number: number): Promise<boolean> => (await cache.read([`key ${number}`]))[0] !== undefined
-    t.same(await Promise.all([there(0), there(written - entries - 1), there(written - entries), there(written - 1)]), [false, false, true, true])
+    t.same(await Promise.all([there(0), there(written - entries - 1), there(written - entries), there(written - 1)]), [
+      false, false, true, true
+    ])
   })
 }

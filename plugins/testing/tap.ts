@@ -19,7 +19,9 @@ export interface TapTest {
 /** The context of a test of tap. */
 export function forTap (t: TapTest): TestContext {
   return {
-    async test (name, run, { skip } = {}) { await t.test(name, { ...(skip !== undefined && { skip }) }, async inner => { await run(forTap(inner)) }) },
+    async test (name, run, { skip } = {}) {
+      await t.test(name, { ...(skip !== undefined && { skip }) }, async inner => { await run(forTap(inner)) })
+    },
     teardown (undo) { t.teardown(undo) },
     equal (actual, expected, message) { t.equal(actual, expected, ...said(message)) },
     not (actual, unexpected, message) { t.not(actual, unexpected, ...said(message)) },

@@ -35,21 +35,25 @@ interface Subject { kernel: TestKernel, transport: Opened<Transport>, client ():
 
 /** What every transport must do. */
 export async function testTransport (t: TestContext, harness: TransportHarness): Promise<void> {
-  const test = (name: string, run: (t: TestContext, subject: Subject) => Promise<void>): Promise<void> => t.test(name, async t => {
-    const kernel = await openKernel(harness.config, [harness.plugin])
-    t.teardown(() => kernel.close())
-    const transport = await openPlugin(harness.plugin, { ...(harness.config !== undefined && { config: harness.config }), gateway: kernel.gateway })
-    t.teardown(() => transport.close())
-    await run(t, {
-      kernel,
-      transport,
-      async client () {
-        const client = await harness.connect(transport.service)
-        t.teardown(() => client.close())
-        return client
-      }
+  const test = (name: string, run: (t: TestContext, subject: Subject) => Promise<void>): Promise<void> =>
+    t.test(name, async t => {
+      const kernel = await openKernel(harness.config, [harness.plugin])
+      t.teardown(() => kernel.close())
+      const transport = await openPlugin(harness.plugin, {
+        ...(harness.config !== undefined && { config: harness.config }),
+        gateway: kernel.gateway
+      })
+      t.teardown(() => transport.close())
+      await run(t, {
+        kernel,
+        transport,
+        async client () {
+          const client = await harness.connect(transport.service)
+          t.teardown(() => client.close())
+          return client
+        }
+      })
     })
-  })
   await testCalls(test, harness)
   await testHangingUp(test)
   await testEnd(test)
@@ -57,7 +61,8 @@ export async function testTransport (t: TestContext, harness: TransportHarness):
 
 type Test = (name: string, run: (t: TestContext, subject: Subject) => Promise<void>) => Promise<void>
 
-const execute = (tool_name: string, parameters: JsonObject = {}): [operation: string, input: JsonObject] => ['execute', { skill_name: 'subject', tool_name, parameters }]
+const execute = (tool_name: string, parameters: JsonObject = {}): [operation: string, input: JsonObject] =>
+  ['execute', { skill_name: 'subject', tool_name, parameters }]
 
 async function testCalls (test: Test, harness: TransportHarness): Promise<void> {
   await test('it calls operations through the gateway, and says how they came in', async (t, { kernel, client }) => {
@@ -69,7 +74,11 @@ async function testCalls (test: Test, harness: TransportHarness): Promise<void> 
       t.equal(record?.transport, harness.name ?? harness.plugin.name)
     }
     const listed = await call('list_skills', {})
-    t.equal('output' in listed && Array.isArray(listed.output['skills']) && listed.output['skills'].length, 1, 'operations that read are called too')
+    t.equal(
+      'output' in listed && Array.isArray(listed.output['skills']) && listed.output['skills'].length,
+      1,
+      'operations that read are called too'
+    )
   })
 
   await test('an error arrives with its code and its message, and the next call is unharmed', async (t, { client }) => {
@@ -88,7 +97,9 @@ async function testCalls (test: Test, harness: TransportHarness): Promise<void> 
   await test('many clients call at once, and each gets its own answer', async (t, { client }) => {
     await Promise.all(Array.from({ length: 20 }, async (_, i) => {
       const { call } = await client()
-      for (const text of [`${i} a`, `${i} b`]) t.match(await call(...execute('echo', { text })), { output: { output: text } })
+      for (const text of [`${i} a`, `${i} b`]) {
+        t.match(await call(...execute('echo', { text })), { output: { output: text } })
+      }
     }))
   })
 
@@ -120,29 +131,43 @@ async function testHangingUp (test: Test): Promise<void> {
 }
 
 async function testEnd (test: Test): Promise<void> {
-  await test('when it quiesces, what was accepted is answered, and nothing new is taken', async (t, { kernel, transport, client }) => {
-    const { call } = await client()
-    const accepted = call(...execute('hang'))
-    await until(() => kernel.hanging() === 1)
-    t.ok(await within(patience_ms, Promise.resolve(transport.service.quiesce?.())), 'it waits for no call: executions drain after it')
-    const refused = await client().then(({ call }) => call(...execute('echo', { text: 'late' }))).then(answer => 'error' in answer, () => true)
-    t.ok(refused, 'a new client is refused')
-    t.notOk((await kernel.executions()).some(({ parameters }) => parameters['text'] === 'late'), 'and its call never ran')
-    kernel.letGo()
-    t.match(await accepted, { output: { output: 'let go' } })
-  })
+  await test(
+    'when it quiesces, what was accepted is answered, and nothing new is taken',
+    async (t, { kernel, transport, client }) => {
+      const { call } = await client()
+      const accepted = call(...execute('hang'))
+      await until(() => kernel.hanging() === 1)
+      t.ok(
+        await within(patience_ms, Promise.resolve(transport.service.quiesce?.())),
+        'it waits for no call: executions drain after it'
+      )
+      const refused = await client()
+        .then(({ call }) => call(...execute('echo', { text: 'late' })))
+        .then(answer => 'error' in answer, () => true)
+      t.ok(refused, 'a new client is refused')
+      t.notOk(
+        (await kernel.executions()).some(({ parameters }) => parameters['text'] === 'late'),
+        'and its call never ran'
+      )
+      kernel.letGo()
+      t.match(await accepted, { output: { output: 'let go' } })
+    }
+  )
 
-  await test('when its scope closes, clients are let go and the port is free', async (t, { kernel, transport, client }) => {
-    const { call } = await client()
-    t.match(await call(...execute('echo', { text: 'here' })), { output: { output: 'here' } })
-    await client() // which says nothing, and stays
-    const { url } = transport.service
-    await transport.service.quiesce?.()
-    t.ok(await within(patience_ms, transport.close()), 'idle clients keep nothing open')
-    const place = placeOf(url)
-    if (place !== undefined) t.equal(await listens(place), false, `nobody listens at ${url}`)
-    t.equal(kernel.hanging(), 0)
-  })
+  await test(
+    'when its scope closes, clients are let go and the port is free',
+    async (t, { kernel, transport, client }) => {
+      const { call } = await client()
+      t.match(await call(...execute('echo', { text: 'here' })), { output: { output: 'here' } })
+      await client() // which says nothing, and stays
+      const { url } = transport.service
+      await transport.service.quiesce?.()
+      t.ok(await within(patience_ms, transport.close()), 'idle clients keep nothing open')
+      const place = placeOf(url)
+      if (place !== undefined) t.equal(await listens(place), false, `nobody listens at ${url}`)
+      t.equal(kernel.hanging(), 0)
+    }
+  )
 }
 
 interface Place { host: string, port: number }

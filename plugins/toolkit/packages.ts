@@ -5,7 +5,10 @@ const same = (name: string): SystemPackages => ({ debian: name, homebrew: name }
 
 /** The commands that skills are known to be written with. */
 const packages: ReadonlyMap<string, SystemPackages> = new Map(Object.entries({
-  ...Object.fromEntries(['git', 'bash', 'zsh', 'fish', 'curl', 'wget', 'jq', 'yq', 'gh', 'make', 'ffmpeg', 'pandoc', 'rsync', 'tree', 'ruby', 'perl', 'zip', 'unzip', 'openssl'].map(name => [name, same(name)])),
+  ...Object.fromEntries([
+    'git', 'bash', 'zsh', 'fish', 'curl', 'wget', 'jq', 'yq', 'gh', 'make', 'ffmpeg', 'pandoc', 'rsync', 'tree', 'ruby',
+    'perl', 'zip', 'unzip', 'openssl'
+  ].map(name => [name, same(name)])),
   'sqlite3': { debian: 'sqlite3', homebrew: 'sqlite' },
   'python3': { debian: 'python3', homebrew: 'python' },
   'pip3': { debian: 'python3-pip', homebrew: 'python' },

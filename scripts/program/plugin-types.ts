@@ -1,12 +1,16 @@
-// What scripts/package.mjs compiles against the packed package, as plugins of others are compiled. A line below `@ts-expect-error` must
-// not compile.
+// What scripts/package.mjs compiles against the packed package, as plugins of others are compiled. A line below
+// `@ts-expect-error` must not compile.
 import { test } from 'node:test'
 import {
   abortSignalOf, definePlugin, ERRORS, isoTime, messageOf, outputOf, pluginApi, Scope, SkilletError, Type, within,
-  type Bus, type Call, type Config, type Endpoint, type ErrorCode, type Execution, type Executor, type Gateway, type JsonObject, type Logger, type Outcome, type Plugin,
+  type Bus, type Call, type Config, type Endpoint, type ErrorCode, type Execution, type Executor, type Gateway,
+  type JsonObject, type Logger, type Outcome, type Plugin,
   type Search, type SkillDefinition, type SkillSource, type Slots, type Storage, type Transport
 } from 'skillet/plugin'
-import { callOf, forNode, forTap, openKernel, openPlugin, testEndpoint, testExecutor, testSearch, testSkillSource, testStorage, testTransport, until, type TapTest, type TestContext } from 'skillet/testing'
+import {
+  callOf, forNode, forTap, openKernel, openPlugin, testEndpoint, testExecutor, testSearch, testSkillSource, testStorage,
+  testTransport, until, type TapTest, type TestContext
+} from 'skillet/testing'
 import { createKernel } from 'skillet'
 import { defineSkill } from 'skillet/skill'
 
@@ -17,7 +21,9 @@ export const transport: Plugin<'transport'> = definePlugin({
   async setup ({ gateway, scope, log, signal, config }, { port }): Promise<Transport> {
     const wanted: number = port
     const host: string = config.server.host
-    scope.defer(gateway.bus.on('transition', ({ execution_id, status }) => { log.info({ execution_id, status }, host) }))
+    scope.defer(
+      gateway.bus.on('transition', ({ execution_id, status }) => { log.info({ execution_id, status }, host) })
+    )
     const operation = gateway.operations.find(({ name }) => name === 'execute')
     if (operation !== undefined) await gateway.invoke(operation, {}, { transport: 'typed', signal })
     // @ts-expect-error there is no such event
@@ -49,14 +55,24 @@ export const wrong = new SkilletError('NO_SUCH_CODE', '')
 
 test('typed', async t => {
   const tester: TestContext = forNode(t)
-  await testTransport(tester, { plugin: transport, connect: ({ url }) => ({ call: async () => ({ output: { url } }), close () {} }) })
+  await testTransport(tester, {
+    plugin: transport,
+    connect: ({ url }) => ({ call: async () => ({ output: { url } }), close () {} })
+  })
   await testExecutor(tester, {
     async open (config: JsonObject) {
       const { service, close } = await openPlugin(executor, { config })
       return { executor: service, close }
     },
     isolation: 'process',
-    calls: { echo: text => callOf('typed', { name: 'echo' }, { text }), fail: () => undefined, sleep: () => undefined, hang: () => undefined, output: () => undefined, append: () => undefined },
+    calls: {
+      echo: text => callOf('typed', { name: 'echo' }, { text }),
+      fail: () => undefined,
+      sleep: () => undefined,
+      hang: () => undefined,
+      output: () => undefined,
+      append: () => undefined
+    },
     concurrency: undefined
   })
   const { gateway, close }: { gateway: Gateway, close (): Promise<void> } = await openKernel()
@@ -64,6 +80,11 @@ test('typed', async t => {
   await close()
 })
 
-export const other = { createKernel, defineSkill, forTap, isoTime, Scope, testEndpoint, testSearch, testSkillSource, testStorage, within }
+export const other = {
+  createKernel, defineSkill, forTap, isoTime, Scope, testEndpoint, testSearch, testSkillSource, testStorage, within
+}
 export const api: 1 = pluginApi
-export type Others = [Bus, Call, Config, Endpoint, ErrorCode, Execution, Logger, Search, SkillDefinition, SkillSource, Slots, Storage, TapTest]
+export type Others = [
+  Bus, Call, Config, Endpoint, ErrorCode, Execution, Logger, Search, SkillDefinition, SkillSource, Slots, Storage,
+  TapTest
+]

@@ -10,7 +10,11 @@ const valuesMax = 1_000_000
 export interface CsvOptions { delimiter: string, header: boolean, infer_types: boolean }
 
 /** A text as a plain JSON value. @throws Error saying what is wrong and where */
-export async function read (text: string, format: Format, csv: CsvOptions = { delimiter: ',', header: true, infer_types: false }): Promise<unknown> {
+export async function read (
+  text: string,
+  format: Format,
+  csv: CsvOptions = { delimiter: ',', header: true, infer_types: false }
+): Promise<unknown> {
   let value: unknown
   try {
     value = await readers[format](text.replace(/^\uFEFF/, ''), csv)
@@ -30,7 +34,9 @@ const readers: Record<Format, (text: string, csv: CsvOptions) => unknown> = {
     const value: unknown = JSON.parse(text)
     // JSON.parse rounds such numbers in silence.
     for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g)) {
-      if (/^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token))) throw new Error(`the number ${token.slice(0, 50)} can't be kept exactly; write it as a string`)
+      if (/^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token))) {
+        throw new Error(`the number ${token.slice(0, 50)} can't be kept exactly; write it as a string`)
+      }
     }
     return value
   },
@@ -52,7 +58,9 @@ const readers: Record<Format, (text: string, csv: CsvOptions) => unknown> = {
   },
   async csv (text, { delimiter, header, infer_types }) {
     const { parse } = await import('csv-parse/sync')
-    const rows = parse(text, { delimiter, skip_empty_lines: true, relax_column_count: false, ...(infer_types && { cast: infer }) }) as unknown[][]
+    const rows = parse(text, {
+      delimiter, skip_empty_lines: true, relax_column_count: false, ...(infer_types && { cast: infer })
+    }) as unknown[][]
     const [names, ...records] = rows
     if (!header || names === undefined) return rows
     const keys = names.map(String)
@@ -65,7 +73,10 @@ const readers: Record<Format, (text: string, csv: CsvOptions) => unknown> = {
     const valid = XMLValidator.validate(text)
     if (valid !== true) throw new Error(`${valid.err.msg} (line ${valid.err.line})`)
     // Values stay strings: XML has no other.
-    const value = new XMLParser({ ...xml, parseTagValue: false, parseAttributeValue: false, ignoreDeclaration: true, ignorePiTags: true, maxNestedTags: depthMax }).parse(text) as object
+    const value = new XMLParser({
+      ...xml, parseTagValue: false, parseAttributeValue: false, ignoreDeclaration: true, ignorePiTags: true,
+      maxNestedTags: depthMax
+    }).parse(text) as object
     if (Object.keys(value).length === 0) throw new Error('it has no element')
     return value
   }
@@ -86,18 +97,36 @@ const writers: Record<Format, (value: unknown, indent: number, csv: CsvOptions) 
   async csv (value, _indent, { delimiter, header }) {
     if (!Array.isArray(value)) throw new Error('CSV holds a list; this is another kind of value')
     const { stringify } = await import('csv-stringify/sync')
-    const cell = (item: unknown): string => item === undefined || item === null ? '' : typeof item === 'object' ? JSON.stringify(item) : String(item)
+    const cell = (item: unknown): string =>
+      item === undefined || item === null ? '' : typeof item === 'object' ? JSON.stringify(item) : String(item)
     if (value.every(Array.isArray)) return stringify(value.map(row => row.map(cell)), { delimiter })
-    if (!value.every(isRecord)) throw new Error('CSV holds a list of objects or a list of lists; this one has other items')
+    if (!value.every(isRecord)) {
+      throw new Error('CSV holds a list of objects or a list of lists; this one has other items')
+    }
     const keys = [...new Set(value.flatMap(Object.keys))]
-    return stringify([...(header ? [keys] : []), ...value.map(record => keys.map(key => cell(Object.hasOwn(record, key) ? record[key] : undefined)))], { delimiter })
+    return stringify(
+      [
+        ...(header ? [keys] : []),
+        ...value.map(record => keys.map(key => cell(Object.hasOwn(record, key) ? record[key] : undefined)))
+      ],
+      { delimiter }
+    )
   },
   async xml (value, indent) {
     const [root, ...more] = isRecord(value) ? Object.entries(value) : []
-    if (root === undefined || more.length > 0 || Array.isArray(root[1])) throw new Error('XML holds one element at its top: an object with one field that is not a list')
-    refuse(value, (_item, key) => key !== undefined && key !== xml.textNodeName && !/^@?[\p{L}_][\p{L}\p{N}_.:-]*$/u.test(key), 'no name of an element or attribute')
+    if (root === undefined || more.length > 0 || Array.isArray(root[1])) {
+      throw new Error('XML holds one element at its top: an object with one field that is not a list')
+    }
+    refuse(
+      value,
+      (_item, key) => key !== undefined && key !== xml.textNodeName && !/^@?[\p{L}_][\p{L}\p{N}_.:-]*$/u.test(key),
+      'no name of an element or attribute'
+    )
     const { XMLBuilder } = await import('fast-xml-parser')
-    return new XMLBuilder({ ...xml, format: indent > 0, indentBy: ' '.repeat(indent), suppressEmptyNode: true, suppressBooleanAttributes: false }).build(value)
+    return new XMLBuilder({
+      ...xml, format: indent > 0, indentBy: ' '.repeat(indent), suppressEmptyNode: true,
+      suppressBooleanAttributes: false
+    }).build(value)
   }
 }
 
@@ -121,7 +150,9 @@ function plain (value: unknown): unknown {
     if (++values > valuesMax) throw new Error(`the text holds more than ${valuesMax} values`)
     if (depth > depthMax) throw new Error(`the text nests values more than ${depthMax} deep`)
     if (typeof item === 'bigint') {
-      if (!Number.isSafeInteger(Number(item))) throw new Error(`the number ${String(item).slice(0, 50)} can't be kept exactly; write it as a string`)
+      if (!Number.isSafeInteger(Number(item))) {
+        throw new Error(`the number ${String(item).slice(0, 50)} can't be kept exactly; write it as a string`)
+      }
       return Number(item)
     }
     if (typeof item === 'number' && !Number.isFinite(item)) throw new Error(`the number ${item} has no equal in JSON`)

@@ -30,7 +30,8 @@ function compilePattern (pattern: string): RE2JS {
 /** Compiles a JSON Schema of the draft that its `$schema` names. @throws Error saying what is wrong with it */
 export async function compile (schema: Record<string, unknown>): Promise<import('ajv').ValidateFunction> {
   const draft = String(schema['$schema'] ?? '')
-  const options = { allErrors: true, strict: false, logger: false, validateFormats: true, code: { regExp: linearTime } } as const
+  const options =
+    { allErrors: true, strict: false, logger: false, validateFormats: true, code: { regExp: linearTime } } as const
   const { default: addFormats } = await import('ajv-formats')
   const ajv = /draft-0[67]/.test(draft)
     ? new (await import('ajv')).Ajv({ ...options, meta: true })

@@ -17,10 +17,26 @@ export default defineSkill({
         text,
         from: { type: 'string', description: 'Format of the text', required: true, enum: formats },
         to: { type: 'string', description: 'Format wanted', required: true, enum: formats },
-        indent: { type: 'integer', description: 'Spaces of indentation; 0 puts JSON and XML on one line', default: 2, minimum: 0, maximum: 8 },
-        delimiter: { type: 'string', description: 'What separates the fields of CSV, such as ";" or a tab', default: ',', minLength: 1, maxLength: 1 },
+        indent: {
+          type: 'integer',
+          description: 'Spaces of indentation; 0 puts JSON and XML on one line',
+          default: 2,
+          minimum: 0,
+          maximum: 8
+        },
+        delimiter: {
+          type: 'string',
+          description: 'What separates the fields of CSV, such as ";" or a tab',
+          default: ',',
+          minLength: 1,
+          maxLength: 1
+        },
         header: { type: 'boolean', description: 'Whether the first line of CSV names the columns', default: true },
-        infer_types: { type: 'boolean', description: 'Read numbers, true and false in CSV as such; otherwise all its values are strings', default: false }
+        infer_types: {
+          type: 'boolean',
+          description: 'Read numbers, true and false in CSV as such; otherwise all its values are strings',
+          default: false
+        }
       },
       run: async ({ text, from, to, indent, ...csv }) => await write(await read(text, from, csv), to, indent, csv)
     },
@@ -30,7 +46,9 @@ export default defineSkill({
       parameters: {
         text,
         format,
-        expression: { type: 'string', description: 'A JMESPath expression', required: true, minLength: 1, maxLength: 10_000 }
+        expression: {
+          type: 'string', description: 'A JMESPath expression', required: true, minLength: 1, maxLength: 10_000
+        }
       },
       timeout_ms: 10_000,
       async run ({ text, format, expression }) {
@@ -39,7 +57,9 @@ export default defineSkill({
         try {
           return JSON.stringify(search(value as Value, expression) ?? null, null, 2) // `read` gives JSON values alone
         } catch (error) {
-          throw new Error(`the expression can't be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+          throw new Error(`the expression can't be used: ${error instanceof Error ? error.message : String(error)}`, {
+            cause: error
+          })
         }
       }
     },
@@ -54,7 +74,8 @@ export default defineSkill({
       },
       timeout_ms: 10_000,
       async run ({ before, after, before_format, after_format }) {
-        const [{ createPatch }, from, to] = await Promise.all([import('rfc6902'), read(before, before_format), read(after, after_format)])
+        const [{ createPatch }, from, to] =
+          await Promise.all([import('rfc6902'), read(before, before_format), read(after, after_format)])
         return JSON.stringify(createPatch(from, to), null, 2)
       }
     },
@@ -64,7 +85,13 @@ export default defineSkill({
       parameters: {
         text,
         format,
-        patch: { type: 'array', description: 'The operations, such as {"op": "replace", "path": "/a/0", "value": 1}', required: true, maxItems: 10_000, items: { type: 'object' } }
+        patch: {
+          type: 'array',
+          description: 'The operations, such as {"op": "replace", "path": "/a/0", "value": 1}',
+          required: true,
+          maxItems: 10_000,
+          items: { type: 'object' }
+        }
       },
       timeout_ms: 10_000,
       async run ({ text, format, patch }) {
@@ -76,15 +103,22 @@ export default defineSkill({
           const under = (name: 'path' | 'from'): object => {
             const path = operation[name]
             if (path === undefined && name === 'from') return {}
-            if (typeof path !== 'string' || (path !== '' && !path.startsWith('/'))) throw new Error(`operation ${i} needs a "${name}" that is empty or begins with "/"`)
+            if (typeof path !== 'string' || (path !== '' && !path.startsWith('/'))) {
+              throw new Error(`operation ${i} needs a "${name}" that is empty or begins with "/"`)
+            }
             // The library passes over these names in silence.
-            if (/\/(?:__proto__|constructor|prototype)(?:\/|$)/.test(path)) throw new Error(`operation ${i} can't have "__proto__", "constructor" or "prototype" in its "${name}"`)
+            if (/\/(?:__proto__|constructor|prototype)(?:\/|$)/.test(path)) {
+              throw new Error(`operation ${i} can't have "__proto__", "constructor" or "prototype" in its "${name}"`)
+            }
             return { [name]: `/value${path}` }
           }
           type Operation = Parameters<typeof applyPatch>[1][number]
-          const whole = { ...operation, ...under('path'), ...under('from') } as object as Operation // anything else is answered by an error
+          // Anything else is answered by an error.
+          const whole = { ...operation, ...under('path'), ...under('from') } as object as Operation
           const [wrong] = applyPatch(document, [whole])
-          if (wrong) throw new Error(`operation ${i} (${String(operation['op'])} ${String(operation['path'])}) can't be applied: ${wrong.name}`)
+          if (wrong) {
+            throw new Error(`operation ${i} (${String(operation['op'])} ${String(operation['path'])}) can't be applied: ${wrong.name}`)
+          }
         }
         return JSON.stringify(document.value ?? null, null, 2)
       }
@@ -95,7 +129,11 @@ export default defineSkill({
       parameters: {
         text,
         format,
-        schema: { type: 'object', description: 'The JSON Schema; its `$schema` says which draft, 2020-12 where absent. References to other documents are not followed', required: true }
+        schema: {
+          type: 'object',
+          description: 'The JSON Schema; its `$schema` says which draft, 2020-12 where absent. References to other documents are not followed',
+          required: true
+        }
       },
       timeout_ms: 10_000,
       async run ({ text, format, schema }) {
@@ -105,7 +143,8 @@ export default defineSkill({
         const errors = check.errors ?? []
         return {
           valid,
-          errors: errors.slice(0, faultsMax).map(({ instancePath, message, keyword, params }) => ({ path: instancePath, message: message ?? keyword, keyword, params })),
+          errors: errors.slice(0, faultsMax).map(({ instancePath, message, keyword, params }) =>
+            ({ path: instancePath, message: message ?? keyword, keyword, params })),
           ...(errors.length > faultsMax && { more: errors.length - faultsMax })
         }
       }

@@ -10,10 +10,29 @@ const outputMax = 500_000
 /** Larger files are not searched, in bytes. */
 const searchBytesMax = 16 * 1_048_576
 
-const path = { type: 'string', description: 'The folder: absolute, beginning with `~/`, or relative to the first allowed folder (where Skillet runs, unless configured)', default: '.', minLength: 1, maxLength: 4096 } as const
-const file = { type: 'string', description: 'The file: absolute, beginning with `~/`, or relative to the first allowed folder (where Skillet runs, unless configured)', required: true, minLength: 1, maxLength: 4096 } as const
-const hidden = { type: 'boolean', description: 'Include files and folders whose name begins with a dot', default: false } as const
-const exclude = { type: 'array', description: 'Globs of what to leave out; one without a slash matches a name at any depth', items: { type: 'string' }, maxItems: 100, default: ['node_modules'] } as const
+const path = {
+  type: 'string',
+  description: 'The folder: absolute, beginning with `~/`, or relative to the first allowed folder (where Skillet runs, unless configured)',
+  default: '.',
+  minLength: 1,
+  maxLength: 4096
+} as const
+const file = {
+  type: 'string',
+  description: 'The file: absolute, beginning with `~/`, or relative to the first allowed folder (where Skillet runs, unless configured)',
+  required: true,
+  minLength: 1,
+  maxLength: 4096
+} as const
+const hidden =
+  { type: 'boolean', description: 'Include files and folders whose name begins with a dot', default: false } as const
+const exclude = {
+  type: 'array',
+  description: 'Globs of what to leave out; one without a slash matches a name at any depth',
+  items: { type: 'string' },
+  maxItems: 100,
+  default: ['node_modules']
+} as const
 const limit = { type: 'integer', description: 'The most results', default: 1000, minimum: 1, maximum: 10_000 } as const
 
 export default defineSkill({
@@ -28,15 +47,30 @@ export default defineSkill({
         const shown = []
         for (const entry of entries.slice(0, limit)) {
           const stats = await lstat(join(folder, entry.name)).catch(() => undefined) // gone in the meantime
-          if (stats !== undefined) shown.push({ name: entry.name, kind: kindOf(entry), ...(entry.isFile() && { size: stats.size }), modified: stats.mtime.toISOString() })
+          if (stats !== undefined) {
+            shown.push({
+              name: entry.name, kind: kindOf(entry), ...(entry.isFile() && { size: stats.size }),
+              modified: stats.mtime.toISOString()
+            })
+          }
         }
-        return { path: roots.show(folder), entries: shown, ...(entries.length > limit && { more: entries.length - limit }) }
+        return {
+          path: roots.show(folder),
+          entries: shown,
+          ...(entries.length > limit && { more: entries.length - limit })
+        }
       }
     },
 
     tree: {
       description: 'Show the folders and files below a folder as a tree: the structure of a project at a glance',
-      parameters: { path, depth: { type: 'integer', description: 'How many levels deep', default: 3, minimum: 1, maximum: 20 }, hidden, exclude, limit },
+      parameters: {
+        path,
+        depth: { type: 'integer', description: 'How many levels deep', default: 3, minimum: 1, maximum: 20 },
+        hidden,
+        exclude,
+        limit
+      },
       async run ({ path, depth, hidden, exclude, limit }, context) {
         const roots = await Roots.of(context.config)
         const top = await roots.real(path)
@@ -44,7 +78,8 @@ export default defineSkill({
         const lines = [roots.show(top)]
         const signs = { file: '', folder: '/', link: '@', other: '' }
         let full = false
-        for await (const { name, kind, depth: level } of walk(roots, top, { hidden, depth, exclude }, omitted, context.signal)) {
+        const found = walk(roots, top, { hidden, depth, exclude }, omitted, context.signal)
+        for await (const { name, kind, depth: level } of found) {
           if (lines.length > limit) {
             full = true
             break
@@ -61,7 +96,9 @@ export default defineSkill({
       async run ({ path }, context) {
         return await opened(path, context, async ({ stats, path: real }) => ({
           path: real,
-          kind: kindOf({ isFile: () => stats.isFile(), isDirectory: () => stats.isDirectory(), isSymbolicLink: () => false }),
+          kind: kindOf({
+            isFile: () => stats.isFile(), isDirectory: () => stats.isDirectory(), isSymbolicLink: () => false
+          }),
           size: stats.size,
           mode: (stats.mode & 0o7777).toString(8).padStart(4, '0'),
           modified: stats.mtime.toISOString(),
@@ -89,7 +126,9 @@ export default defineSkill({
             if (++at < from) continue
             if (lines.length === count) return withNote(lines, `(there is more; go on with from = ${at})`)
             lines.push(numbers ? `${at}\t${line}` : line)
-            if ((length += line.length + 1) > outputMax) return withNote(lines, `(cut at ${outputMax} characters; go on with from = ${at + 1})`)
+            if ((length += line.length + 1) > outputMax) {
+              return withNote(lines, `(cut at ${outputMax} characters; go on with from = ${at + 1})`)
+            }
           }
           if (from > 1 && lines.length === 0) throw new Error(`${path} has ${at} lines; there is no line ${from}`)
           return lines.join('\n') + (lines.length > 0 ? '\n' : '')
@@ -116,7 +155,13 @@ export default defineSkill({
     find: {
       description: 'Find files and folders by name or path: where a file is, with a glob such as *.ts or src/**/*.test.js',
       parameters: {
-        glob: { type: 'string', description: 'The glob; one without a slash matches a name at any depth, one with a slash the path below `path`', required: true, minLength: 1, maxLength: 1000 },
+        glob: {
+          type: 'string',
+          description: 'The glob; one without a slash matches a name at any depth, one with a slash the path below `path`',
+          required: true,
+          minLength: 1,
+          maxLength: 1000
+        },
         path,
         kind: { type: 'string', description: 'What to find', enum: ['any', 'file', 'folder', 'link'], default: 'any' },
         hidden,
@@ -144,9 +189,16 @@ export default defineSkill({
       parameters: {
         text: { type: 'string', description: 'What to look for', required: true, minLength: 1, maxLength: 10_000 },
         path: { ...path, description: 'The folder, or one file: absolute, beginning with `~/`, or relative to the first allowed folder' },
-        pattern: { type: 'boolean', description: 'Whether `text` is a regular expression (RE2 syntax)', default: false },
+        pattern:
+          { type: 'boolean', description: 'Whether `text` is a regular expression (RE2 syntax)', default: false },
         ignore_case: { type: 'boolean', description: 'Find upper and lower case alike', default: false },
-        glob: { type: 'string', description: 'Only in files that this glob matches, such as *.ts', default: '**', minLength: 1, maxLength: 1000 },
+        glob: {
+          type: 'string',
+          description: 'Only in files that this glob matches, such as *.ts',
+          default: '**',
+          minLength: 1,
+          maxLength: 1000
+        },
         hidden,
         exclude,
         limit
@@ -157,7 +209,10 @@ export default defineSkill({
         const top = await roots.real(path)
         const matches = matcher([glob])
         const omitted: Omitted = { unreadable: 0, cut: false }
-        const search = { roots, has: await finder(text, pattern, ignore_case), limit, lines: [] as string[], length: 0, larger: 0, signal: context.signal }
+        const search = {
+          roots, has: await finder(text, pattern, ignore_case), limit, lines: [] as string[], length: 0, larger: 0,
+          signal: context.signal
+        }
         const single = (await lstat(top)).isFile()
         if (single) {
           await (await roots.open(top)).handle.close() // that a file asked for can't be read is told
@@ -168,14 +223,27 @@ export default defineSkill({
             if (!await searchFile(entry.path, search)) break
           }
         }
-        const notes = [...(search.larger > 0 ? [`${search.larger} files larger than ${searchBytesMax} bytes were not searched`] : []), ...(isFull(search) ? ['cut: there may be more'] : [])]
+        const notes = [
+          ...(search.larger > 0
+            ? [`${search.larger} files larger than ${searchBytesMax} bytes were not searched`]
+            : []),
+          ...(isFull(search) ? ['cut: there may be more'] : [])
+        ]
         return withNote(search.lines, noteOf(omitted, notes))
       }
     }
   }
 })
 
-interface Search { roots: Roots, has: (line: string) => boolean, limit: number, lines: string[], length: number, larger: number, signal: AbortSignal }
+interface Search {
+  roots: Roots
+  has: (line: string) => boolean
+  limit: number
+  lines: string[]
+  length: number
+  larger: number
+  signal: AbortSignal
+}
 
 function isFull ({ lines, limit, length }: Search): boolean {
   return lines.length >= limit || length > outputMax

@@ -12,7 +12,9 @@ export async function isBinary (handle: FileHandle): Promise<boolean> {
   return buffer.subarray(0, bytesRead).includes(0)
 }
 
-/** The lines of a file, without their ends, however large the file: what goes beyond `lineMax` of a line is not kept. */
+/**
+ * The lines of a file, without their ends, however large the file: what goes beyond `lineMax` of a line is not kept.
+ */
 export async function * linesOf (handle: FileHandle, signal: AbortSignal): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   const buffer = Buffer.allocUnsafe(chunkBytes)

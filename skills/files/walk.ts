@@ -22,7 +22,9 @@ export function kindOf (entry: Pick<Dirent, 'isFile' | 'isDirectory' | 'isSymbol
 }
 
 /** Everything below a folder, each folder before what is in it. Symbolic links are given, not followed. */
-export async function * walk (roots: Roots, top: string, { hidden, depth = depthMax, exclude }: WalkOptions, omitted: Omitted, signal: AbortSignal): AsyncGenerator<Found> {
+export async function * walk (
+  roots: Roots, top: string, { hidden, depth = depthMax, exclude }: WalkOptions, omitted: Omitted, signal: AbortSignal
+): AsyncGenerator<Found> {
   const excluded = matcher(exclude)
   let visited = 0
   async function * below (folder: string, relative: string, level: number): AsyncGenerator<Found> {
@@ -57,11 +59,17 @@ export async function * walk (roots: Roots, top: string, { hidden, depth = depth
 /** Whether a path below the top matches a glob. One without a slash matches names at any depth. */
 export function matcher (globs: readonly string[]): (relative: string) => boolean {
   if (globs.length === 0) return () => false
-  return picomatch(globs.map(glob => glob.includes('/') ? glob : `**/${glob}`), { dot: true, nonegate: true, strictBrackets: false })
+  return picomatch(globs.map(glob => glob.includes('/') ? glob : `**/${glob}`), {
+    dot: true, nonegate: true, strictBrackets: false
+  })
 }
 
 /** A line that says what was left out, or nothing. */
 export function noteOf ({ unreadable, cut }: Omitted, more: readonly string[] = []): string {
-  const notes = [...more, ...(unreadable > 0 ? [`${unreadable} folders could not be read`] : []), ...(cut ? [`stopped after ${visitedMax} entries`] : [])]
+  const notes = [
+    ...more,
+    ...(unreadable > 0 ? [`${unreadable} folders could not be read`] : []),
+    ...(cut ? [`stopped after ${visitedMax} entries`] : [])
+  ]
   return notes.length === 0 ? '' : `(${notes.join('; ')})`
 }

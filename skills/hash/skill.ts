@@ -2,7 +2,9 @@ import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual, type 
 import { defineSkill, type ToolContext } from '../../kernel/skill.ts'
 import { Roots } from '../shared/roots.ts'
 
-const algorithms = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-512', 'blake2b512', 'blake2s256'] as const
+const algorithms = [
+  'md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-512', 'blake2b512', 'blake2s256'
+] as const
 type Algorithm = typeof algorithms[number]
 const encodings = ['hex', 'base64', 'base64url'] as const
 
@@ -12,9 +14,20 @@ const textMax = 1_000_000
 const chunkBytes = 1_048_576
 const progressBytes = 16 * chunkBytes
 
-const text = { type: 'string', description: 'The text; it is hashed as UTF-8', required: true, maxLength: textMax } as const
-const path = { type: 'string', description: 'The file, within the folders that the skill files may look into: absolute, beginning with `~/`, or relative to the first of them (where Skillet runs, unless configured)', minLength: 1, maxLength: 4096 } as const
-const algorithm = { type: 'string', description: 'The hash function. MD5 and SHA-1 detect accidents, not attacks', enum: algorithms, default: 'sha256' } as const
+const text =
+  { type: 'string', description: 'The text; it is hashed as UTF-8', required: true, maxLength: textMax } as const
+const path = {
+  type: 'string',
+  description: 'The file, within the folders that the skill files may look into: absolute, beginning with `~/`, or relative to the first of them (where Skillet runs, unless configured)',
+  minLength: 1,
+  maxLength: 4096
+} as const
+const algorithm = {
+  type: 'string',
+  description: 'The hash function. MD5 and SHA-1 detect accidents, not attacks',
+  enum: algorithms,
+  default: 'sha256'
+} as const
 const encoding = { type: 'string', description: 'How the result is written', enum: encodings, default: 'hex' } as const
 
 export default defineSkill({
@@ -37,18 +50,36 @@ export default defineSkill({
       parameters: {
         text: { ...text, required: false, description: 'The text to check; give either this or `path`' },
         path: { ...path, description: `${path.description}; give either this or \`text\`` },
-        expected: { type: 'string', description: 'The digest it should have, in hex or base64', required: true, minLength: 16, maxLength: 256 },
-        algorithm: { type: 'string', description: 'The hash function; by default md5, sha1, sha224, sha256, sha384 or sha512 by the length of the digest', enum: algorithms }
+        expected: {
+          type: 'string',
+          description: 'The digest it should have, in hex or base64',
+          required: true,
+          minLength: 16,
+          maxLength: 256
+        },
+        algorithm: {
+          type: 'string',
+          description: 'The hash function; by default md5, sha1, sha224, sha256, sha384 or sha512 by the length of the digest',
+          enum: algorithms
+        }
       },
       timeout_ms: 600_000,
       async run ({ text, path, expected, algorithm }, context) {
         if ((text === undefined) === (path === undefined)) throw new Error('give either `text` or `path`')
         const digest = decode(expected)
         const used = algorithm ?? byLength[digest.length]
-        if (used === undefined) throw new Error(`a digest of ${digest.length} bytes is of no known hash function; name the algorithm`)
-        const actual = (path === undefined ? createHash(used).update(text ?? '', 'utf8') : await hashFile(path, used, context)).digest()
-        if (actual.length !== digest.length) throw new Error(`a digest by ${used} has ${actual.length} bytes; the expected one has ${digest.length}`)
-        if (!timingSafeEqual(actual, digest)) throw new Error(`the ${used} digest is ${actual.toString('hex')}, not the expected one`)
+        if (used === undefined) {
+          throw new Error(`a digest of ${digest.length} bytes is of no known hash function; name the algorithm`)
+        }
+        const actual = (
+          path === undefined ? createHash(used).update(text ?? '', 'utf8') : await hashFile(path, used, context)
+        ).digest()
+        if (actual.length !== digest.length) {
+          throw new Error(`a digest by ${used} has ${actual.length} bytes; the expected one has ${digest.length}`)
+        }
+        if (!timingSafeEqual(actual, digest)) {
+          throw new Error(`the ${used} digest is ${actual.toString('hex')}, not the expected one`)
+        }
         return { valid: true, algorithm: used }
       }
     },
@@ -57,12 +88,17 @@ export default defineSkill({
       description: 'Sign a text with a secret key (HMAC), such as the signature of a webhook or an API request',
       parameters: {
         text,
-        key: { type: 'string', description: 'The secret key', required: true, secret: true, minLength: 1, maxLength: 100_000 },
-        key_encoding: { type: 'string', description: 'How the key is written', enum: ['utf8', ...encodings], default: 'utf8' },
+        key: {
+          type: 'string', description: 'The secret key', required: true, secret: true, minLength: 1, maxLength: 100_000
+        },
+        key_encoding: {
+          type: 'string', description: 'How the key is written', enum: ['utf8', ...encodings], default: 'utf8'
+        },
         algorithm,
         encoding
       },
-      run: ({ text, key, key_encoding, algorithm, encoding }) => createHmac(algorithm, Buffer.from(key, key_encoding)).update(text, 'utf8').digest(encoding)
+      run: ({ text, key, key_encoding, algorithm, encoding }) =>
+        createHmac(algorithm, Buffer.from(key, key_encoding)).update(text, 'utf8').digest(encoding)
     },
 
     uuid: {
@@ -71,7 +107,9 @@ export default defineSkill({
         version: { type: 'integer', description: 'Version of the UUIDs', enum: [4, 7], default: 4 },
         count: { type: 'integer', description: 'How many', default: 1, minimum: 1, maximum: 1000 }
       },
-      run: ({ version, count }) => (version === 4 ? Array.from({ length: count }, () => randomUUID()) : Array.from({ length: count }, uuid7).sort()).join('\n')
+      run: ({ version, count }) => (
+        version === 4 ? Array.from({ length: count }, () => randomUUID()) : Array.from({ length: count }, uuid7).sort()
+      ).join('\n')
     },
 
     random: {
@@ -85,7 +123,9 @@ export default defineSkill({
   }
 })
 
-const byLength: Record<number, Algorithm> = { 16: 'md5', 20: 'sha1', 28: 'sha224', 32: 'sha256', 48: 'sha384', 64: 'sha512' }
+const byLength: Record<number, Algorithm> = {
+  16: 'md5', 20: 'sha1', 28: 'sha224', 32: 'sha256', 48: 'sha384', 64: 'sha512'
+}
 
 /** A digest in hex, or else in base64 of either alphabet. */
 function decode (digest: string): Buffer {

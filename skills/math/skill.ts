@@ -10,9 +10,30 @@ export default defineSkill({
     evaluate: {
       description: 'Calculate a mathematical expression: arithmetic, percent, powers, roots, logarithms, trigonometry, complex numbers, matrices, units, combinatorics (how many ways); with variables',
       parameters: {
-        expression: { type: 'string', description: 'The expression, such as 2 * sqrt(x) + 5 cm to inch; several lines give the last one\'s value', required: true, minLength: 1, maxLength: 10_000 },
-        variables: { type: 'object', description: 'Values of variables: numbers, texts such as "5 cm", or lists of numbers', default: {}, maxProperties: 100, additionalProperties: { anyOf: [{ type: 'number' }, { type: 'string', maxLength: 1000 }, { type: 'array', items: { type: 'number' }, maxItems: 10_000 }] } },
-        numbers: { type: 'string', description: 'How numbers are kept: number (15 digits, fast), BigNumber (64 digits), or Fraction (exact)', enum: ['number', 'BigNumber', 'Fraction'], default: 'number' }
+        expression: {
+          type: 'string',
+          description: 'The expression, such as 2 * sqrt(x) + 5 cm to inch; several lines give the last one\'s value',
+          required: true,
+          minLength: 1,
+          maxLength: 10_000
+        },
+        variables: {
+          type: 'object',
+          description: 'Values of variables: numbers, texts such as "5 cm", or lists of numbers',
+          default: {},
+          maxProperties: 100,
+          additionalProperties: { anyOf: [
+            { type: 'number' },
+            { type: 'string', maxLength: 1000 },
+            { type: 'array', items: { type: 'number' }, maxItems: 10_000 }
+          ] }
+        },
+        numbers: {
+          type: 'string',
+          description: 'How numbers are kept: number (15 digits, fast), BigNumber (64 digits), or Fraction (exact)',
+          enum: ['number', 'BigNumber', 'Fraction'],
+          default: 'number'
+        }
       },
       timeout_ms: 10_000,
       async run ({ expression, variables, numbers }) {
@@ -32,8 +53,17 @@ export default defineSkill({
     statistics: {
       description: 'Compute statistics of a list of numbers: count, sum, mean (average), median, mode, min, max, variance, standard deviation and percentiles',
       parameters: {
-        numbers: { type: 'array', description: 'The numbers', required: true, items: { type: 'number' }, minItems: 1, maxItems: 100_000 },
-        percentiles: { type: 'array', description: 'Percentiles wanted, from 0 to 100', items: { type: 'number', minimum: 0, maximum: 100 }, maxItems: 100, default: [25, 75, 90, 95, 99] }
+        numbers: {
+          type: 'array', description: 'The numbers', required: true, items: { type: 'number' }, minItems: 1,
+          maxItems: 100_000
+        },
+        percentiles: {
+          type: 'array',
+          description: 'Percentiles wanted, from 0 to 100',
+          items: { type: 'number', minimum: 0, maximum: 100 },
+          maxItems: 100,
+          default: [25, 75, 90, 95, 99]
+        }
       },
       run: ({ numbers, percentiles }) => statistics(numbers.map(Number), percentiles.map(Number))
     },
@@ -42,7 +72,12 @@ export default defineSkill({
       description: 'Convert a value from one unit of measurement to another: length (miles, km), mass, time, temperature (Celsius, Fahrenheit), speed, volume, energy, pressure, angle, data size (bytes, GiB) and compound units such as km/h',
       parameters: {
         value: { type: 'number', description: 'The value', required: true },
-        from: { type: 'string', description: 'Its unit, such as mile, kg, degF, km/h, GiB', required: true, pattern: '^[A-Za-z0-9 ^*/()-]{1,100}$' },
+        from: {
+          type: 'string',
+          description: 'Its unit, such as mile, kg, degF, km/h, GiB',
+          required: true,
+          pattern: '^[A-Za-z0-9 ^*/()-]{1,100}$'
+        },
         to: { type: 'string', description: 'The unit wanted', required: true, pattern: '^[A-Za-z0-9 ^*/()-]{1,100}$' }
       },
       timeout_ms: 10_000,
@@ -55,8 +90,20 @@ export default defineSkill({
     convert_base: {
       description: 'Convert a number between bases 2 to 36, such as decimal, hexadecimal (hex), octal and binary; integers of any length',
       parameters: {
-        number: { type: 'string', description: 'The integer in its base, perhaps with a sign and 0x, 0o or 0b', required: true, maxLength: digitsMax, pattern: '^[+-]?[0-9A-Za-z]+$' },
-        from: { type: 'integer', description: 'Base of the number; 16, 8 and 2 are known by 0x, 0o and 0b', default: 10, minimum: 2, maximum: 36 },
+        number: {
+          type: 'string',
+          description: 'The integer in its base, perhaps with a sign and 0x, 0o or 0b',
+          required: true,
+          maxLength: digitsMax,
+          pattern: '^[+-]?[0-9A-Za-z]+$'
+        },
+        from: {
+          type: 'integer',
+          description: 'Base of the number; 16, 8 and 2 are known by 0x, 0o and 0b',
+          default: 10,
+          minimum: 2,
+          maximum: 36
+        },
         to: { type: 'integer', description: 'Base wanted', required: true, minimum: 2, maximum: 36 }
       },
       timeout_ms: 10_000,

@@ -51,7 +51,9 @@ function isOrdinary (address: Address): boolean {
 /** A machine may have addresses that are as public as any. */
 function isOwn (address: Address): boolean {
   const text = address.toString()
-  return Object.values(networkInterfaces()).flat().some(one => one !== undefined && plain(one.address.split('%')[0] ?? '').toString() === text)
+  return Object.values(networkInterfaces())
+    .flat()
+    .some(one => one !== undefined && plain(one.address.split('%')[0] ?? '').toString() === text)
 }
 
 type Entry = { host: string, port: number | undefined } | { range: [Address, number], port: number | undefined }
@@ -63,18 +65,22 @@ export class Allowed {
 
   /**
    * @param skill whose setting it is, for messages
-   * @param config its section of the configuration; `allow` is a list of host names, addresses and ranges, each perhaps with a port
+   * @param config its section of the configuration; `allow` is a list of host names, addresses and ranges, each perhaps
+   * with a port
    * @throws Error naming the entry that can't be read
    */
   constructor (skill: string, { allow = [] }: Readonly<Record<string, unknown>>) {
     this.#setting = `[skills.config.${skill}] allow`
-    if (!Array.isArray(allow) || allow.length > entriesMax) throw new Error(`${this.#setting} must be a list of at most ${entriesMax} host names, addresses or ranges`)
+    if (!Array.isArray(allow) || allow.length > entriesMax) {
+      throw new Error(`${this.#setting} must be a list of at most ${entriesMax} host names, addresses or ranges`)
+    }
     this.#entries = allow.map(entry => this.#parse(entry))
   }
 
   /** Whether a host is named, so that it may be wherever it says. */
   host (name: string, port: number): boolean {
-    return this.#entries.some(entry => 'host' in entry && entry.host === canonical(name) && (entry.port ?? port) === port)
+    return this.#entries.some(entry =>
+      'host' in entry && entry.host === canonical(name) && (entry.port ?? port) === port)
   }
 
   /** @throws Error when an address is special and not allowed */
@@ -89,14 +95,16 @@ export class Allowed {
     if (isIP(text) === 0) return false
     const spelled = ipaddr.parse(text)
     return [spelled, plain(text)].some(address => this.#entries.some(entry =>
-      'range' in entry && (entry.port ?? port) === port && entry.range[0].kind() === address.kind() && address.match(entry.range)))
+      'range' in entry && (entry.port ?? port) === port && entry.range[0].kind() === address.kind()
+      && address.match(entry.range)))
   }
 
   #parse (entry: unknown): Entry {
     const wrong = new Error(`${this.#setting}: ${JSON.stringify(entry)} is no host name, address or range, such as "intranet.example", "127.0.0.1:8080", "[::1]:8080" or "10.0.0.0/8"`)
     if (typeof entry !== 'string') throw wrong
     // A bare address of IPv6 has colons of its own; with a port it stands in brackets.
-    const [, bracketed, simple, given] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry) ?? [undefined, entry]
+    const [, bracketed, simple, given] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry)
+      ?? [undefined, entry]
     const target = bracketed ?? simple ?? entry
     const port = given === undefined ? undefined : Number(given)
     if (port !== undefined && (port < 1 || port > 65_535)) throw wrong

@@ -5,9 +5,9 @@ import { connect as connectTls } from 'node:tls'
 import type { Allowed } from './addresses.ts'
 
 /**
- * Opens a connection to a URL's host, over TLS for https. Addresses are checked twice: each that a name resolves to, before
- * it is tried, and the one that the connection is really to, before anything is sent. Between the two nobody is asked
- * again, so a name that changes its address meanwhile gains nothing. The caller destroys it.
+ * Opens a connection to a URL's host, over TLS for https. Addresses are checked twice: each that a name resolves to,
+ * before it is tried, and the one that the connection is really to, before anything is sent. Between the two nobody is
+ * asked again, so a name that changes its address meanwhile gains nothing. The caller destroys it.
  * @throws Error when the host may not be reached, or can't be
  */
 export async function open (url: URL, allowed: Allowed, signal: AbortSignal): Promise<Socket> {
@@ -22,7 +22,9 @@ export async function open (url: URL, allowed: Allowed, signal: AbortSignal): Pr
     await until(socket, 'connect', signal)
     check(socket.remoteAddress ?? '')
     if (url.protocol !== 'https:') return socket
-    const secured = connectTls({ socket, host, ...(isIP(host) === 0 && { servername: host }), rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] })
+    const secured = connectTls({
+      socket, host, ...(isIP(host) === 0 && { servername: host }), rejectUnauthorized: true, ALPNProtocols: ['http/1.1']
+    })
     secured.once('close', () => { socket.destroy() })
     await until(secured, 'secureConnect', signal)
     return secured

@@ -39,7 +39,10 @@ export interface Fetched {
 }
 
 /** Headers that say how a message travels, or for whom; they are not the caller's to set. */
-const own = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding', 'te', 'trailer', 'upgrade', 'expect', 'keep-alive', 'via', 'forwarded'])
+const own = new Set([
+  'host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding', 'te', 'trailer', 'upgrade', 'expect',
+  'keep-alive', 'via', 'forwarded'
+])
 /** Headers that tell nothing in confidence. */
 const harmless = new Set(['accept', 'accept-language'])
 
@@ -58,9 +61,13 @@ export async function fetchUrl (text: string, options: FetchOptions): Promise<Fe
     for (;;) {
       const { reply, next } = await fetchOne(url, headers, options, signal)
       if (next === undefined) return { ...reply, url: url.href, redirects }
-      if (redirects.length === options.redirects_max) throw new Error(`it redirects more than ${options.redirects_max} times, the last time to ${next.href}`)
+      if (redirects.length === options.redirects_max) {
+        throw new Error(`it redirects more than ${options.redirects_max} times, the last time to ${next.href}`)
+      }
       redirects.push(url.href)
-      if (next.origin !== url.origin) headers = Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name)))
+      if (next.origin !== url.origin) {
+        headers = Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name)))
+      }
       url = next
     }
   } catch (error) {
@@ -74,9 +81,13 @@ export async function fetchUrl (text: string, options: FetchOptions): Promise<Fe
 function urlOf (text: string, base?: URL): URL {
   if (!URL.canParse(text, base?.href)) throw new Error(`"${short(text)}" is no URL, such as https://example.org/page`)
   const url = new URL(text, base?.href)
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${short(url.href)} is not fetched: only http and https are`)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new Error(`${short(url.href)} is not fetched: only http and https are`)
+  }
   // They would be kept in histories and logs, and go where a redirect says.
-  if (url.username !== '' || url.password !== '') throw new Error(`a URL with a name or password in it is not fetched (${url.host})`)
+  if (url.username !== '' || url.password !== '') {
+    throw new Error(`a URL with a name or password in it is not fetched (${url.host})`)
+  }
   url.hash = ''
   return url
 }
@@ -86,8 +97,12 @@ function headersOf (given: Readonly<Record<string, string>>): Record<string, str
   for (const [name, value] of Object.entries(given)) {
     const lower = name.toLowerCase()
     if (own.has(lower) || lower.startsWith('proxy-')) throw new Error(`the header "${name}" can't be set`)
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(lower)) throw new Error(`"${short(name)}" can't be the name of a header`)
-    if (!/^[\t\x20-\x7e]*$/.test(value)) throw new Error(`the value of the header "${name}" has characters that a header can't have`)
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/.test(lower)) {
+      throw new Error(`"${short(name)}" can't be the name of a header`)
+    }
+    if (!/^[\t\x20-\x7e]*$/.test(value)) {
+      throw new Error(`the value of the header "${name}" has characters that a header can't have`)
+    }
     headers[lower] = value
   }
   return headers
@@ -96,7 +111,9 @@ function headersOf (given: Readonly<Record<string, string>>): Record<string, str
 type Reply = Pick<Fetched, 'status' | 'status_text' | 'headers' | 'body' | 'truncated'>
 
 /** One request on a connection of its own; `next` is where the reply sends to. */
-async function fetchOne (url: URL, headers: Record<string, string>, options: FetchOptions, signal: AbortSignal): Promise<{ reply: Reply, next?: URL }> {
+async function fetchOne (
+  url: URL, headers: Record<string, string>, options: FetchOptions, signal: AbortSignal
+): Promise<{ reply: Reply, next?: URL }> {
   const socket = await open(url, options.allowed, signal)
   const abort = (): void => { socket.destroy() }
   signal.addEventListener('abort', abort, { once: true })
@@ -105,9 +122,14 @@ async function fetchOne (url: URL, headers: Record<string, string>, options: Fet
     const { statusCode: status = 0, statusMessage: status_text = '' } = response
     const { location } = response.headers
     if (options.redirects_max > 0 && [301, 302, 303, 307, 308].includes(status) && location !== undefined) {
-      return { reply: { status, status_text, headers: {}, body: Buffer.alloc(0), truncated: false }, next: urlOf(location, url) }
+      return {
+        reply: { status, status_text, headers: {}, body: Buffer.alloc(0), truncated: false },
+        next: urlOf(location, url)
+      }
     }
-    const { body, truncated } = options.method === 'HEAD' ? { body: Buffer.alloc(0), truncated: false } : await bodyOf(response, options.bytes_max)
+    const { body, truncated } = options.method === 'HEAD'
+      ? { body: Buffer.alloc(0), truncated: false }
+      : await bodyOf(response, options.bytes_max)
     return { reply: { status, status_text, headers: flat(response), body, truncated } }
   } finally {
     signal.removeEventListener('abort', abort)
@@ -115,12 +137,17 @@ async function fetchOne (url: URL, headers: Record<string, string>, options: Fet
   }
 }
 
-async function ask (url: URL, headers: Record<string, string>, method: string, socket: Socket): Promise<IncomingMessage> {
+async function ask (
+  url: URL, headers: Record<string, string>, method: string, socket: Socket
+): Promise<IncomingMessage> {
   const asked = request({
     method,
     path: `${url.pathname}${url.search}`,
     setHost: false,
-    headers: { host: url.host, 'user-agent': 'Skillet', accept: '*/*', 'accept-encoding': 'gzip, br', ...headers, connection: 'close' },
+    headers: {
+      host: url.host, 'user-agent': 'Skillet', accept: '*/*', 'accept-encoding': 'gzip, br', ...headers,
+      connection: 'close'
+    },
     createConnection: () => socket,
     maxHeaderSize: headBytesMax
   })
@@ -131,7 +158,9 @@ async function ask (url: URL, headers: Record<string, string>, method: string, s
   return response
 }
 
-/** Reads a body, decompressed as it comes, until there is enough of it. What decompresses to very much is never held. */
+/**
+ * Reads a body, decompressed as it comes, until there is enough of it. What decompresses to very much is never held.
+ */
 async function bodyOf (response: IncomingMessage, bytes_max: number): Promise<{ body: Buffer, truncated: boolean }> {
   const chunks: Buffer[] = []
   let left = bytes_max
@@ -164,7 +193,9 @@ const decoders: Record<string, () => ReturnType<typeof createGunzip>> = {
 }
 
 function flat ({ headers }: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, Array.isArray(value) ? value.join(', ') : value]))
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value = '']) => [name, Array.isArray(value) ? value.join(', ') : value])
+  )
 }
 
 const meanings: Record<string, string> = {

@@ -2,12 +2,15 @@ import type { Stats } from 'node:fs'
 import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 
-/** How many entries of private folders are looked at for hard links. Where there are more, no file that has several names is read. */
+/**
+ * How many entries of private folders are looked at for hard links. Where there are more, no file that has several
+ * names is read.
+ */
 const entriesMax = 100_000
 
 /**
- * Files and folders that no tool reads, whatever name they are reached by: by their path, by what the system calls the same file or
- * folder (another case, another mount), and by another name of a file in them (a hard link). For one call.
+ * Files and folders that no tool reads, whatever name they are reached by: by their path, by what the system calls the
+ * same file or folder (another case, another mount), and by another name of a file in them (a hard link). For one call.
  */
 export class PrivatePaths {
   /** Without symbolic links. */
@@ -56,7 +59,10 @@ export class PrivatePaths {
     return above !== folder && await this.#isWithin(above)
   }
 
-  /** The files in private folders that have further names. Undefined where there is too much to look at, or something can't be looked at. */
+  /**
+   * The files in private folders that have further names. Undefined where there is too much to look at, or something
+   * can't be looked at.
+   */
   async #findLinked (): Promise<ReadonlySet<string> | undefined> {
     const found = new Set<string>()
     const folders = this.#paths.filter(path => path !== '/proc') // whose files have one name

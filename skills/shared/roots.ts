@@ -23,18 +23,26 @@ export class Roots {
 
   /**
    * For one call: what is there is looked up anew.
-   * @param config what a skill that declares `reads_files` is given: `roots`, a list of folders (the working directory where absent), and `private_paths`
+   * @param config what a skill that declares `reads_files` is given: `roots`, a list of folders (the working directory
+   * where absent), and `private_paths`
    */
   static async of ({ roots = ['.'], private_paths = [] }: Readonly<Record<string, unknown>>): Promise<Roots> {
-    if (!isListOfPaths(roots) || roots.length === 0) throw new Error('[skills.config.files] roots must be a list of folders')
+    if (!isListOfPaths(roots) || roots.length === 0) {
+      throw new Error('[skills.config.files] roots must be a list of folders')
+    }
     if (!isListOfPaths(private_paths)) throw new Error('private_paths must be a list of paths')
     const found = await Promise.all(roots.map(root => realpath(resolve(home(root))).catch(() => undefined)))
     const there = found.filter(root => root !== undefined)
-    if (there.length === 0) throw new Error(`none of the folders in [skills.config.files] roots is there: ${roots.join(', ')}`)
+    if (there.length === 0) {
+      throw new Error(`none of the folders in [skills.config.files] roots is there: ${roots.join(', ')}`)
+    }
     return new Roots(there, await PrivatePaths.of(private_paths))
   }
 
-  /** An asked path without symbolic links. A relative one is relative to the first root. @throws Error when it lies outside, or is Skillet's own */
+  /**
+   * An asked path without symbolic links. A relative one is relative to the first root.
+   * @throws Error when it lies outside, or is Skillet's own
+   */
   async real (asked: string): Promise<string> {
     const expanded = home(asked)
     const path = isAbsolute(expanded) ? resolve(expanded) : resolve(this.#roots[0] ?? '/', expanded)
@@ -45,7 +53,10 @@ export class Roots {
       // Outside, nothing is told of what is there and what is not.
       if (!this.#holds(path)) throw outside(asked, error)
       if (this.#private.covers(path)) throw ownPath(asked)
-      throw new Error(`${asked} ${codeOf(error) === 'ENOENT' ? 'does not exist' : `can't be read (${codeOf(error)})`}`, { cause: error })
+      throw new Error(
+        `${asked} ${codeOf(error) === 'ENOENT' ? 'does not exist' : `can't be read (${codeOf(error)})`}`,
+        { cause: error }
+      )
     }
     if (!this.#holds(real)) throw outside(asked)
     if (this.#private.covers(real)) throw ownPath(asked)
@@ -59,8 +70,8 @@ export class Roots {
   }
 
   /**
-   * Opens a file or folder, never through a symbolic link at its end, and looks at what was really opened: a folder on the
-   * way may have been replaced by a link since the path was checked. The caller closes it.
+   * Opens a file or folder, never through a symbolic link at its end, and looks at what was really opened: a folder on
+   * the way may have been replaced by a link since the path was checked. The caller closes it.
    */
   async open (path: string): Promise<Opened> {
     // O_NONBLOCK: opening a FIFO would wait for a writer.
@@ -83,9 +94,12 @@ export class Roots {
     try {
       if (!stats.isDirectory()) throw new Error(`${this.show(path)} is not a folder`)
       // By the descriptor where the system has such paths: what was verified is what is read.
-      const found = await readdir(process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path, { withFileTypes: true })
+      const found = await readdir(process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path, {
+        withFileTypes: true
+      })
       if (found.length > entriesMax) throw new Error(`${this.show(path)} has more than ${entriesMax} entries`)
-      return found.filter(({ name }) => !this.#private.covers(join(path, name))).sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+      return found.filter(({ name }) => !this.#private.covers(join(path, name)))
+        .sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
     } finally {
       await handle.close()
     }

@@ -1,4 +1,7 @@
-/** What the process that reads a database is sent, on standard input. It answers on standard output, or says what is wrong on standard error. */
+/**
+ * What the process that reads a database is sent, on standard input. It answers on standard output, or says what is
+ * wrong on standard error.
+ */
 export interface Request {
   /** Absolute path, without symbolic links. */
   database: string

@@ -6,8 +6,8 @@ import { answerMax, life_ms, memoryBytesMax, type Request } from './protocol.ts'
 import { linesOf, rowsOf } from './rows.ts'
 
 /**
- * A process that runs one query and ends: SQLite can't be interrupted here, so what takes too long is ended from outside, and a damaged
- * or hostile database harms nothing else. A thread of it looks whether anybody still waits.
+ * A process that runs one query and ends: SQLite can't be interrupted here, so what takes too long is ended from
+ * outside, and a damaged or hostile database harms nothing else. A thread of it looks whether anybody still waits.
  */
 
 /** The most that SQLite itself may hold, and the longest text or blob, in bytes. */
@@ -37,7 +37,8 @@ async function answer ({ database, sql, values, format }: Request): Promise<stri
     throw new Error('the package @photostructure/sqlite, which reads databases, is not installed or not for this system', { cause: error })
   })
   const db = new sqlite.DatabaseSync(database, {
-    readOnly: true, allowExtension: false, defensive: true, enableDoubleQuotedStringLiterals: true, timeout: busy_ms, limits: { attach: 0, length: valueBytesMax }
+    readOnly: true, allowExtension: false, defensive: true, enableDoubleQuotedStringLiterals: true, timeout: busy_ms,
+    limits: { attach: 0, length: valueBytesMax }
   })
   try {
     // What stands in the schema is not trusted: a view can't call what could do harm.
@@ -55,11 +56,25 @@ async function answer ({ database, sql, values, format }: Request): Promise<stri
   }
 }
 
-/** Lets SQLite ask for everything that a statement is to do before it does it. @returns what tells what was refused first */
-function guard (db: DatabaseSyncInstance, codes: typeof import('@photostructure/sqlite').constants): () => Error | undefined {
-  const unknown = db.prepare('SELECT name FROM pragma_module_list').all().map(row => String(Reflect.get(Object(row), 'name'))).find(name => !name.startsWith('pragma_') && !modules.has(name))
-  if (unknown !== undefined) throw new Error(`this SQLite has virtual tables "${unknown}", of which is not known what they read`)
-  const { SQLITE_READ, SQLITE_SELECT, SQLITE_RECURSIVE, SQLITE_FUNCTION, SQLITE_PRAGMA, SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE } = codes
+/**
+ * Lets SQLite ask for everything that a statement is to do before it does it.
+ * @returns what tells what was refused first
+ */
+function guard (
+  db: DatabaseSyncInstance,
+  codes: typeof import('@photostructure/sqlite').constants
+): () => Error | undefined {
+  const unknown = db.prepare('SELECT name FROM pragma_module_list')
+    .all()
+    .map(row => String(Reflect.get(Object(row), 'name')))
+    .find(name => !name.startsWith('pragma_') && !modules.has(name))
+  if (unknown !== undefined) {
+    throw new Error(`this SQLite has virtual tables "${unknown}", of which is not known what they read`)
+  }
+  const {
+    SQLITE_READ, SQLITE_SELECT, SQLITE_RECURSIVE, SQLITE_FUNCTION, SQLITE_PRAGMA, SQLITE_INSERT, SQLITE_UPDATE,
+    SQLITE_DELETE
+  } = codes
   const plain = new Set([SQLITE_READ, SQLITE_SELECT, SQLITE_RECURSIVE])
   // Full-text and R-tree tables prepare their changes before they are read. The file is open for reading alone.
   const changes = new Set([SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE])
@@ -70,10 +85,16 @@ function guard (db: DatabaseSyncInstance, codes: typeof import('@photostructure/
   }
   db.setAuthorizer((action, first, second, database) => {
     if (plain.has(action) || (changes.has(action) && database === 'main')) return codes.SQLITE_OK
-    if (action === SQLITE_FUNCTION) return functions.has(String(second).toLowerCase()) ? codes.SQLITE_OK : refuse(`the function ${second}() is not among those that may be used`)
+    if (action === SQLITE_FUNCTION) {
+      return functions.has(String(second).toLowerCase())
+        ? codes.SQLITE_OK
+        : refuse(`the function ${second}() is not among those that may be used`)
+    }
     if (action === SQLITE_PRAGMA) {
       const name = String(first).toLowerCase()
-      return pragmas.has(name) || (second === null && pragmasWithoutValue.has(name)) ? codes.SQLITE_OK : refuse(`PRAGMA ${name} is not among those that may be used${pragmasWithoutValue.has(name) ? ' with a value' : ''}`)
+      return pragmas.has(name) || (second === null && pragmasWithoutValue.has(name))
+        ? codes.SQLITE_OK
+        : refuse(`PRAGMA ${name} is not among those that may be used${pragmasWithoutValue.has(name) ? ' with a value' : ''}`)
     }
     return refuse('the statement does something else than reading, which is not allowed')
   })
@@ -85,7 +106,9 @@ function refuseMore (db: DatabaseSyncInstance, sql: string, statement: Statement
   const first = statement.expandedSQL ?? ''
   if (!sql.startsWith(first)) throw new Error('the query has parameters, such as ?; write values in their place')
   const rest = sql.slice(first.length)
-  if (rest.trim() !== '' && !isEmpty(db, rest)) throw new Error('the query holds more than one statement; give one at a time')
+  if (rest.trim() !== '' && !isEmpty(db, rest)) {
+    throw new Error('the query holds more than one statement; give one at a time')
+  }
 }
 
 /** Whether there are only comments. */

@@ -6,7 +6,11 @@ function cutNote (rows: number): string {
 }
 
 /** Rows as a JSON list of objects, one a line; nothing where there are none. */
-export function rowsOf (statement: StatementSyncInstance, values: readonly (string | number)[], charactersMax: number): string {
+export function rowsOf (
+  statement: StatementSyncInstance,
+  values: readonly (string | number)[],
+  charactersMax: number
+): string {
   const names = namesOf(statement.columns().map(({ name }) => name)).map(name => JSON.stringify(name))
   const lines: string[] = []
   let length = 0
@@ -24,7 +28,11 @@ export function rowsOf (statement: StatementSyncInstance, values: readonly (stri
 }
 
 /** The first column of each row, one a line. */
-export function linesOf (statement: StatementSyncInstance, values: readonly (string | number)[], charactersMax: number): string {
+export function linesOf (
+  statement: StatementSyncInstance,
+  values: readonly (string | number)[],
+  charactersMax: number
+): string {
   let text = ''
   let rows = 0
   for (const [value] of valuesOf(statement, values)) {
@@ -36,7 +44,10 @@ export function linesOf (statement: StatementSyncInstance, values: readonly (str
   return text
 }
 
-function * valuesOf (statement: StatementSyncInstance, values: readonly (string | number)[]): Generator<readonly unknown[]> {
+function * valuesOf (
+  statement: StatementSyncInstance,
+  values: readonly (string | number)[]
+): Generator<readonly unknown[]> {
   statement.setReturnArrays(true)
   statement.setReadBigInts(true) // tells integers from reals, and keeps all their digits
   for (const row of statement.iterate(...values)) yield Array.isArray(row) ? row : []
@@ -56,7 +67,11 @@ function namesOf (columns: readonly string[]): string[] {
 /** A value as JSON: integers with all digits, reals with a point, bytes as SQL writes them. */
 function jsonOf (value: unknown): string {
   if (typeof value === 'bigint') return String(value)
-  if (typeof value === 'number') return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : Number.isFinite(value) ? String(value) : value > 0 ? '9.0e+999' : '-9.0e+999'
+  if (typeof value === 'number') {
+    return Number.isInteger(value) && Math.abs(value) < 1e21
+      ? value.toFixed(1)
+      : Number.isFinite(value) ? String(value) : value > 0 ? '9.0e+999' : '-9.0e+999'
+  }
   if (value instanceof Uint8Array) return `"X'${Buffer.from(value).toString('hex')}'"`
   return JSON.stringify(value)
 }

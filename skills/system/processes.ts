@@ -1,18 +1,33 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { uptime } from 'node:os'
 
-export interface ProcessInfo { pid: number, parent: number, name: string, state: string, memory: number, cpu_seconds: number, started: string }
+export interface ProcessInfo {
+  pid: number
+  parent: number
+  name: string
+  state: string
+  memory: number
+  cpu_seconds: number
+  started: string
+}
 
 /** Processes read at a time. */
 const batch = 64
 /** The unit of times in /proc, the same on every platform of Linux that Node runs on. */
 const ticksPerSecond = 100
 
-const states: Record<string, string> = { R: 'running', S: 'sleeping', D: 'waiting', Z: 'zombie', T: 'stopped', t: 'traced', I: 'idle' }
+const states: Record<string, string> = {
+  R: 'running', S: 'sleeping', D: 'waiting', Z: 'zombie', T: 'stopped', t: 'traced', I: 'idle'
+}
 
-/** The processes that can be seen, from /proc. Their arguments are not read: they may hold secrets. @throws Error where there is no /proc */
+/**
+ * The processes that can be seen, from /proc. Their arguments are not read: they may hold secrets.
+ * @throws Error where there is no /proc
+ */
 export async function processes (signal: AbortSignal): Promise<ProcessInfo[]> {
-  if (process.platform !== 'linux') throw new Error(`processes can be listed on Linux alone; this is ${process.platform}`)
+  if (process.platform !== 'linux') {
+    throw new Error(`processes can be listed on Linux alone; this is ${process.platform}`)
+  }
   const pids = (await readdir('/proc')).filter(name => /^\d+$/.test(name))
   const booted_ms = Date.now() - uptime() * 1000
   const found: ProcessInfo[] = []
@@ -26,7 +41,8 @@ export async function processes (signal: AbortSignal): Promise<ProcessInfo[]> {
 
 async function readOne (pid: string, booted_ms: number): Promise<ProcessInfo | undefined> {
   try {
-    const [stat, status] = await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile(`/proc/${pid}/status`, 'utf8')])
+    const [stat, status] =
+      await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile(`/proc/${pid}/status`, 'utf8')])
     return { ...parseStat(stat, booted_ms), memory: Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024 }
   } catch {
     return undefined // it has ended

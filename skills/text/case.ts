@@ -9,14 +9,17 @@ function capitalize (word: string): string {
 }
 
 /** Each line is an identifier of its own. */
-const joined = (make: (words: string[]) => string) => (text: string): string => text.split('\n').map(line => make(words(line))).join('\n')
+const joined = (make: (words: string[]) => string) =>
+  (text: string): string => text.split('\n').map(line => make(words(line))).join('\n')
 
 /** Every case, by name. */
 export const cases = {
   upper: (text: string) => text.toUpperCase(),
   lower: (text: string) => text.toLowerCase(),
   title: (text: string) => text.replace(/[\p{L}\p{N}][\p{L}\p{M}\p{N}'’]*/gu, capitalize),
-  sentence: (text: string) => text.toLowerCase().replace(/(^|[.!?]\s+)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toUpperCase()),
+  sentence: (text: string) =>
+    text.toLowerCase()
+      .replace(/(^|[.!?]\s+)(\p{L})/gu, (_, before: string, letter: string) => before + letter.toUpperCase()),
   camel: joined(words => words.map((word, i) => i === 0 ? word.toLowerCase() : capitalize(word)).join('')),
   pascal: joined(words => words.map(capitalize).join('')),
   snake: joined(words => words.join('_').toLowerCase()),
@@ -27,9 +30,15 @@ export const cases = {
 /** Letters that decomposition does not turn into plain ones. */
 const plain: Record<string, string> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l', þ: 'th', ð: 'd', ı: 'i' }
 
-/** A text as a part of a URL or a file name: lower-case letters without accents and digits, joined by hyphens, cut at a word. */
+/**
+ * A text as a part of a URL or a file name: lower-case letters without accents and digits, joined by hyphens, cut at a
+ * word.
+ */
 export function slug (text: string, longest: number): string {
-  const whole = text.toLowerCase().normalize('NFKD').replace(/\p{M}+/gu, '').replace(/[ßæœøđłþðı]/g, letter => plain[letter] ?? letter)
+  const whole = text.toLowerCase()
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[ßæœøđłþðı]/g, letter => plain[letter] ?? letter)
     .replace(/['’]/g, '').replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '')
   if (whole.length <= longest) return whole
   const cut = whole.slice(0, longest + 1)

@@ -4,13 +4,16 @@ import type { StructuredPatchHunk } from 'diff'
 const differencesMax = 2_000
 
 /** A unified diff without file times; empty when the texts are equal. */
-export async function unifiedDiff (before: string, after: string, context: number, names: { before: string, after: string }): Promise<string> {
+export async function unifiedDiff (
+  before: string, after: string, context: number, names: { before: string, after: string }
+): Promise<string> {
   const { structuredPatch } = await import('diff')
   const patch = structuredPatch('', '', before, after, undefined, undefined, { context, maxEditLength: differencesMax })
   const hunks = patch?.hunks ?? [replaced(linesOf(before), linesOf(after), context)]
   if (hunks.length === 0) return ''
   // Not by the library's formatPatch: it would quote names, and write lengths of 1.
-  const shown = hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [`@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`, ...lines])
+  const shown = hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) =>
+    [`@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`, ...lines])
   return [`--- ${names.before}`, `+++ ${names.after}`, ...shown].join('\n') + '\n'
 }
 
@@ -30,7 +33,8 @@ function replaced (a: readonly string[], b: readonly string[], context: number):
     newStart: from + 1,
     newLines: b.length - end + behind - from,
     lines: [
-      ...marked(' ', a.slice(from, start)), ...marked('-', a.slice(start, a.length - end)), ...marked('+', b.slice(start, b.length - end)),
+      ...marked(' ', a.slice(from, start)), ...marked('-', a.slice(start, a.length - end)),
+      ...marked('+', b.slice(start, b.length - end)),
       ...marked(' ', a.slice(a.length - end, a.length - end + behind))
     ]
   }

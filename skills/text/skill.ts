@@ -28,7 +28,12 @@ export default defineSkill({
       description: 'Change the case of a text: upper, lower, title or sentence case, or an identifier\'s camel, pascal, snake, constant or kebab case (each line by itself)',
       parameters: {
         text,
-        case: { type: 'string', description: 'The case wanted', required: true, enum: ['upper', 'lower', 'title', 'sentence', 'camel', 'pascal', 'snake', 'constant', 'kebab'] }
+        case: {
+          type: 'string',
+          description: 'The case wanted',
+          required: true,
+          enum: ['upper', 'lower', 'title', 'sentence', 'camel', 'pascal', 'snake', 'constant', 'kebab']
+        }
       },
       run: ({ text, case: wanted }) => cases[wanted](text)
     },
@@ -39,7 +44,11 @@ export default defineSkill({
         text,
         find: { type: 'string', description: 'What to look for', required: true, minLength: 1, maxLength: 10_000 },
         replacement: { type: 'string', description: 'What to put in its place', default: '', maxLength: 100_000 },
-        pattern: { type: 'boolean', description: 'Whether `find` is a regular expression; ^ and $ match at each line', default: false },
+        pattern: {
+          type: 'boolean',
+          description: 'Whether `find` is a regular expression; ^ and $ match at each line',
+          default: false
+        },
         ignore_case: { type: 'boolean', description: 'Find upper and lower case alike', default: false },
         first_only: { type: 'boolean', description: 'Replace the first place only', default: false }
       },
@@ -50,8 +59,15 @@ export default defineSkill({
       description: 'Work on the lines of a text: sort, sort by number, remove duplicates (unique), reverse, take the first (head) or last (tail) ones, number, trim, or drop empty ones',
       parameters: {
         text,
-        operation: { type: 'string', description: 'What to do with the lines', required: true, enum: ['sort', 'sort_numeric', 'unique', 'reverse', 'head', 'tail', 'number', 'trim', 'drop_empty'] },
-        count: { type: 'integer', description: 'How many lines head and tail take', default: 10, minimum: 0, maximum: textMax },
+        operation: {
+          type: 'string',
+          description: 'What to do with the lines',
+          required: true,
+          enum: ['sort', 'sort_numeric', 'unique', 'reverse', 'head', 'tail', 'number', 'trim', 'drop_empty']
+        },
+        count: {
+          type: 'integer', description: 'How many lines head and tail take', default: 10, minimum: 0, maximum: textMax
+        },
         descending: { type: 'boolean', description: 'Sort from the last to the first', default: false },
         ignore_case: { type: 'boolean', description: 'Sort and compare without regard to case', default: false }
       },
@@ -68,18 +84,35 @@ export default defineSkill({
       parameters: {
         before: { type: 'string', description: 'The old text', required: true, maxLength: textMax },
         after: { type: 'string', description: 'The new text', required: true, maxLength: textMax },
-        context: { type: 'integer', description: 'Unchanged lines shown around each difference', default: 3, minimum: 0, maximum: 1000 },
-        before_name: { type: 'string', description: 'What to call the old text', default: 'before', pattern: '^[^\\n]{1,200}$' },
-        after_name: { type: 'string', description: 'What to call the new text', default: 'after', pattern: '^[^\\n]{1,200}$' }
+        context: {
+          type: 'integer',
+          description: 'Unchanged lines shown around each difference',
+          default: 3,
+          minimum: 0,
+          maximum: 1000
+        },
+        before_name: {
+          type: 'string', description: 'What to call the old text', default: 'before', pattern: '^[^\\n]{1,200}$'
+        },
+        after_name: {
+          type: 'string', description: 'What to call the new text', default: 'after', pattern: '^[^\\n]{1,200}$'
+        }
       },
-      run: async ({ before, after, context, before_name, after_name }) => await unifiedDiff(before, after, context, { before: before_name, after: after_name })
+      run: async ({ before, after, context, before_name, after_name }) =>
+        await unifiedDiff(before, after, context, { before: before_name, after: after_name })
     },
 
     slug: {
       description: 'Make a slug of a title or text, for a URL or a file name: lower case, without accents and signs, words joined by hyphens',
       parameters: {
         text: { type: 'string', description: 'The text', required: true, maxLength: 10_000 },
-        length: { type: 'integer', description: 'The most characters of the slug; it is cut between words', default: 80, minimum: 1, maximum: 1000 }
+        length: {
+          type: 'integer',
+          description: 'The most characters of the slug; it is cut between words',
+          default: 80,
+          minimum: 1,
+          maximum: 1000
+        }
       },
       run ({ text, length }) {
         const made = slug(text, length)
@@ -100,7 +133,10 @@ const onLines = {
   sort_numeric (lines, { descending }) {
     const valued = lines.map(line => ({ line, value: Number.parseFloat(line) }))
     // Lines that begin with no number come last, in the order they had.
-    const order = (a: number, b: number): number => Number.isNaN(a) || Number.isNaN(b) ? Number(Number.isNaN(a)) - Number(Number.isNaN(b)) : descending ? b - a : a - b
+    const order = (a: number, b: number): number =>
+      Number.isNaN(a) || Number.isNaN(b)
+        ? Number(Number.isNaN(a)) - Number(Number.isNaN(b))
+        : descending ? b - a : a - b
     return valued.sort((a, b) => order(a.value, b.value)).map(({ line }) => line)
   },
   unique (lines, { ignore_case }) {

@@ -8,14 +8,31 @@ const time = {
   type: 'string', required: true, minLength: 1, maxLength: 200,
   description: 'The time: ISO 8601 (2026-03-29T12:00, 2026-W13, …), RFC 2822, an HTTP date, SQL, Unix seconds or milliseconds, or "now"'
 } as const
-const zone = { type: 'string', description: 'Time zone of a time that names none: an IANA name such as Europe/Berlin, UTC, or an offset such as +02:00', default: 'UTC', minLength: 1, maxLength: 100 } as const
-const format = { type: 'string', description: 'How a text of another form is written, in tokens of Luxon (Unicode-like): dd.MM.yyyy HH:mm', maxLength: 100 } as const
+const zone = {
+  type: 'string',
+  description: 'Time zone of a time that names none: an IANA name such as Europe/Berlin, UTC, or an offset such as +02:00',
+  default: 'UTC',
+  minLength: 1,
+  maxLength: 100
+} as const
+const format = {
+  type: 'string',
+  description: 'How a text of another form is written, in tokens of Luxon (Unicode-like): dd.MM.yyyy HH:mm',
+  maxLength: 100
+} as const
 
 export default defineSkill({
   tools: {
     now: {
       description: 'Tell the current date and time, today and now, in one or several time zones, with weekday, week of the year and Unix time',
-      parameters: { zones: { type: 'array', description: 'Time zones: IANA names such as Asia/Tokyo, UTC, or offsets', items: { type: 'string', minLength: 1, maxLength: 100 }, minItems: 1, maxItems: 50, default: ['UTC'] } },
+      parameters: { zones: {
+        type: 'array',
+        description: 'Time zones: IANA names such as Asia/Tokyo, UTC, or offsets',
+        items: { type: 'string', minLength: 1, maxLength: 100 },
+        minItems: 1,
+        maxItems: 50,
+        default: ['UTC']
+      } },
       run ({ zones }) {
         const now = DateTime.utc()
         return zones.map(zone => describe(now.setZone(known(zone))))
@@ -34,7 +51,12 @@ export default defineSkill({
         time,
         zone,
         format: { ...format, description: 'Tokens of Luxon (Unicode-like), such as cccc, d LLLL yyyy; or RFC2822, HTTP, ISO, SQL; long local form where absent' },
-        locale: { type: 'string', description: 'Language of names and forms, as a BCP 47 tag such as de or en-GB', default: 'en', pattern: '^[A-Za-z0-9-]{2,35}$' }
+        locale: {
+          type: 'string',
+          description: 'Language of names and forms, as a BCP 47 tag such as de or en-GB',
+          default: 'en',
+          pattern: '^[A-Za-z0-9-]{2,35}$'
+        }
       },
       run ({ time, zone, format, locale }) {
         const moment = within(() => read(time, zone).setLocale(locale), 'the locale')
@@ -54,7 +76,14 @@ export default defineSkill({
       parameters: {
         time,
         from: { ...zone, description: `${zone.description}. One in the time itself comes first` },
-        to: { type: 'array', description: 'Time zones wanted', required: true, items: { type: 'string', minLength: 1, maxLength: 100 }, minItems: 1, maxItems: 50 }
+        to: {
+          type: 'array',
+          description: 'Time zones wanted',
+          required: true,
+          items: { type: 'string', minLength: 1, maxLength: 100 },
+          minItems: 1,
+          maxItems: 50
+        }
       },
       run ({ time, from, to }) {
         const moment = read(time, from)
@@ -67,7 +96,13 @@ export default defineSkill({
       parameters: {
         time,
         zone,
-        duration: { type: 'string', description: 'The duration in ISO 8601, such as P1M, P2W, PT36H or -P1Y2M', required: true, minLength: 2, maxLength: 100 }
+        duration: {
+          type: 'string',
+          description: 'The duration in ISO 8601, such as P1M, P2W, PT36H or -P1Y2M',
+          required: true,
+          minLength: 2,
+          maxLength: 100
+        }
       },
       run ({ time, zone, duration }) {
         const added = Duration.fromISO(duration)
@@ -82,22 +117,42 @@ export default defineSkill({
         from: { ...time, description: `${time.description}. The earlier one, for a result that is not negative` },
         to: { ...time, description: 'The other time, in the same forms' },
         zone,
-        units: { type: 'array', description: 'Units to tell it in, from years to milliseconds', items: { type: 'string', enum: units }, minItems: 1, maxItems: 9, uniqueItems: true, default: ['years', 'months', 'days', 'hours', 'minutes', 'seconds'] }
+        units: {
+          type: 'array',
+          description: 'Units to tell it in, from years to milliseconds',
+          items: { type: 'string', enum: units },
+          minItems: 1,
+          maxItems: 9,
+          uniqueItems: true,
+          default: ['years', 'months', 'days', 'hours', 'minutes', 'seconds']
+        }
       },
       run ({ from, to, zone, units: wanted }) {
         const [start, end] = [read(from, zone), read(to, zone)]
         const sorted = units.filter(unit => wanted.includes(unit))
         const duration = end.diff(start, sorted)
-        return { duration: duration.toObject(), iso: duration.toISO(), seconds: (end.toMillis() - start.toMillis()) / 1000 }
+        return {
+          duration: duration.toObject(),
+          iso: duration.toISO(),
+          seconds: (end.toMillis() - start.toMillis()) / 1000
+        }
       }
     },
 
     cron: {
       description: 'Tell the next dates of a cron expression (schedule), such as 30 9 * * 1-5, in a time zone',
       parameters: {
-        expression: { type: 'string', description: 'Five fields (minute, hour, day of month, month, day of week), or six with seconds first, or @daily and the like', required: true, minLength: 1, maxLength: 200 },
+        expression: {
+          type: 'string',
+          description: 'Five fields (minute, hour, day of month, month, day of week), or six with seconds first, or @daily and the like',
+          required: true,
+          minLength: 1,
+          maxLength: 200
+        },
         zone: { ...zone, description: 'Time zone in which the schedule runs: an IANA name such as Europe/Berlin, or UTC' },
-        from: { ...time, required: false, default: 'now', description: 'Dates after this time; the same forms as elsewhere' },
+        from: {
+          ...time, required: false, default: 'now', description: 'Dates after this time; the same forms as elsewhere'
+        },
         count: { type: 'integer', description: 'How many dates', default: 5, minimum: 1, maximum: 100 }
       },
       timeout_ms: 5000,
@@ -105,9 +160,14 @@ export default defineSkill({
         const start = read(from, zone)
         return within(() => {
           // Fewer would be completed without a word.
-          if (!expression.startsWith('@') && ![5, 6].includes(expression.trim().split(/\s+/).length)) throw new Error('it needs five fields, or six with seconds first')
+          if (!expression.startsWith('@') && ![5, 6].includes(expression.trim().split(/\s+/).length)) {
+            throw new Error('it needs five fields, or six with seconds first')
+          }
           const schedule = CronExpressionParser.parse(expression, { tz: known(zone), currentDate: start.toJSDate() })
-          return Array.from({ length: count }, () => DateTime.fromMillis(schedule.next().getTime()).setZone(known(zone)).toISO())
+          return Array.from(
+            { length: count },
+            () => DateTime.fromMillis(schedule.next().getTime()).setZone(known(zone)).toISO()
+          )
         }, `the expression "${expression}"`)
       }
     }
@@ -117,7 +177,9 @@ export default defineSkill({
 /** @throws Error saying that a zone is none */
 function known (zone: string): string {
   const name = /^[+-]\d{1,2}(?::?\d{2})?$/.test(zone) ? `UTC${zone}` : zone
-  if (!/^UTC[+-]/.test(name) && !IANAZone.isValidZone(name)) throw new Error(`"${zone}" is no time zone; use an IANA name such as Europe/Berlin, UTC, or an offset such as +02:00`)
+  if (!/^UTC[+-]/.test(name) && !IANAZone.isValidZone(name)) {
+    throw new Error(`"${zone}" is no time zone; use an IANA name such as Europe/Berlin, UTC, or an offset such as +02:00`)
+  }
   if (!DateTime.utc().setZone(name).isValid) throw new Error(`"${zone}" is no time zone`)
   return name
 }
@@ -133,17 +195,23 @@ function read (text: string, zoneName: string, format?: string): DateTime {
   if (trimmed === 'now') return DateTime.utc().setZone(zone)
   if (/^-?\d{5,15}(?:\.\d+)?$/.test(trimmed) && !/^\d{8}$/.test(trimmed)) {
     const number = Number(trimmed)
-    return valid(DateTime.fromMillis(Math.abs(number) < 1e11 ? Math.round(number * 1000) : number, { zone }), `"${text}"`)
+    return valid(
+      DateTime.fromMillis(Math.abs(number) < 1e11 ? Math.round(number * 1000) : number, { zone }),
+      `"${text}"`
+    )
   }
   const forms = [DateTime.fromISO, DateTime.fromRFC2822, DateTime.fromHTTP, DateTime.fromSQL]
   const found = forms.map(form => form(trimmed, options)).find(moment => moment.isValid)
   if (found !== undefined) return first(found)
   const { invalidReason, invalidExplanation } = DateTime.fromISO(trimmed, options)
-  throw new Error(`"${text}" is no date or time${invalidReason === 'unparsable' ? '; `format` can say how it is written' : `: ${invalidExplanation}`}`)
+  const why = invalidReason === 'unparsable' ? '; `format` can say how it is written' : `: ${invalidExplanation}`
+  throw new Error(`"${text}" is no date or time${why}`)
 }
 
 function valid (moment: DateTime, what: string): DateTime {
-  if (!moment.isValid) throw new Error(`${what} is no date or time: ${moment.invalidExplanation ?? moment.invalidReason}`)
+  if (!moment.isValid) {
+    throw new Error(`${what} is no date or time: ${moment.invalidExplanation ?? moment.invalidReason}`)
+  }
   return moment
 }
 
@@ -166,6 +234,8 @@ function within<T> (work: () => T, what: string): T {
   try {
     return work()
   } catch (error) {
-    throw new Error(`${what} can't be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new Error(`${what} can't be used: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error
+    })
   }
 }

@@ -15,11 +15,17 @@ export function linksOf ({ $, base }: Page, { which, limit }: LinkOptions): { li
     const link = $(element)
     const url = resolve(link.attr('href') ?? '', base)
     if (url === undefined || (which !== 'all' && isInternal(url, host) !== (which === 'internal'))) continue
-    const text = squeeze(link.text()) || squeeze(link.attr('aria-label') ?? link.attr('title') ?? link.attr('alt') ?? link.find('img[alt]').attr('alt') ?? '')
+    const text = squeeze(link.text())
+      || squeeze(
+        link.attr('aria-label') ?? link.attr('title') ?? link.attr('alt') ?? link.find('img[alt]').attr('alt') ?? ''
+      )
     const known = links.get(url)
     const rel = link.attr('rel')?.trim()
-    if (known === undefined) links.set(url, { url, text: text.slice(0, textMax), ...(rel !== undefined && rel !== '' && { rel }) })
-    else if (known.text === '') known.text = text.slice(0, textMax) // an image and a text often lead to the same place
+    if (known === undefined) {
+      links.set(url, { url, text: text.slice(0, textMax), ...(rel !== undefined && rel !== '' && { rel }) })
+    } else if (known.text === '') {
+      known.text = text.slice(0, textMax) // an image and a text often lead to the same place
+    }
   }
   const all = [...links.values()]
   return { links: all.slice(0, limit), more: Math.max(0, all.length - limit) }

@@ -16,7 +16,9 @@ export async function toMarkdown (page: Page, options: MarkdownOptions): Promise
   clean(page, options)
   const { $ } = page
   const { default: TurndownService } = await import('turndown')
-  const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-', emDelimiter: '_', hr: '---' })
+  const service = new TurndownService({
+    headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-', emDelimiter: '_', hr: '---'
+  })
   addRules(service)
   return service.turndown($.html(options.main ? mainPart($) : $.root())).trim()
 }
@@ -24,7 +26,8 @@ export async function toMarkdown (page: Page, options: MarkdownOptions): Promise
 /** Takes out what nobody reads, and gives the rest the form that the library knows. */
 function clean ({ $, base }: Page, { links, images }: MarkdownOptions): void {
   $(unread).remove()
-  $('[style]').filter((_i, element) => /(^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)/i.test($(element).attr('style') ?? '')).remove()
+  $('[style]').filter((_i, element) =>
+    /(^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)/i.test($(element).attr('style') ?? '')).remove()
   $('a').each((_i, element) => {
     const link = $(element)
     const url = links ? resolve(link.attr('href') ?? '', base) : undefined
@@ -61,7 +64,10 @@ function tableAround ({ parent }: Node): Node | null {
   return around
 }
 
-/** The part with the matter: what the page says is it, where that has a fair share of the text; else all but what stands around. */
+/**
+ * The part with the matter: what the page says is it, where that has a fair share of the text; else all but what stands
+ * around.
+ */
 function mainPart ($: CheerioAPI): Cheerio<Node> {
   const length = $.root().text().length
   for (const selector of ['main', '[role="main"]', 'article']) {
@@ -76,8 +82,15 @@ function mainPart ($: CheerioAPI): Cheerio<Node> {
 
 /** What Markdown has beyond the library's rules: tables and struck text. */
 function addRules (service: Turndown): void {
-  service.addRule('struck', { filter: ['del', 's'], replacement: content => content.trim() === '' ? '' : `~~${content}~~` })
-  service.addRule('cell', { filter: ['th', 'td'], replacement: content => ` ${content.split('\n').map(line => line.trim()).filter(line => line !== '').join(' ').replaceAll('|', '\\|')} |` })
+  service.addRule('struck', {
+    filter: ['del', 's'],
+    replacement: content => content.trim() === '' ? '' : `~~${content}~~`
+  })
+  service.addRule('cell', {
+    filter: ['th', 'td'],
+    replacement: content =>
+      ` ${content.split('\n').map(line => line.trim()).filter(line => line !== '').join(' ').replaceAll('|', '\\|')} |`
+  })
   service.addRule('row', { filter: 'tr', replacement: content => `\n|${content}` })
   service.addRule('part', { filter: ['thead', 'tbody', 'tfoot'], replacement: content => content })
   service.addRule('table', {
@@ -89,7 +102,9 @@ function addRules (service: Turndown): void {
       // The second line says that it is a table; the first row is its head, whether it says so or not.
       const rule = `|${' --- |'.repeat(Math.max(1, (head.match(/(?<!\\)\|/g)?.length ?? 0) - 1))}`
       const caption = lines.filter(line => !line.startsWith('|')).join('\n')
-      return rows.length === 0 ? `\n\n${caption}\n\n` : `\n\n${caption}${caption === '' ? '' : '\n\n'}${[head, rule, ...rows.slice(1)].join('\n')}\n\n`
+      return rows.length === 0
+        ? `\n\n${caption}\n\n`
+        : `\n\n${caption}${caption === '' ? '' : '\n\n'}${[head, rule, ...rows.slice(1)].join('\n')}\n\n`
     }
   })
 }

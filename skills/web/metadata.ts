@@ -14,12 +14,15 @@ export function metadataOf ({ $, base, url }: Page): object {
     const value = squeeze(meta.attr('content') ?? '').slice(0, valueMax)
     if (name !== '' && value !== '' && !metas.has(name)) metas.set(name, value)
   }
-  const first = (...names: string[]): string | undefined => names.map(name => metas.get(name)).find(value => value !== undefined)
+  const first = (...names: string[]): string | undefined =>
+    names.map(name => metas.get(name)).find(value => value !== undefined)
   const linked = (selector: string): string | undefined => resolve($(selector).first().attr('href') ?? '', base)
   const image = first('og:image', 'og:image:url', 'twitter:image')
   return present({
     url,
-    title: squeeze($('title').first().text()).slice(0, valueMax) || first('og:title', 'twitter:title') || squeeze($('h1').first().text()).slice(0, valueMax),
+    title: squeeze($('title').first().text()).slice(0, valueMax)
+      || first('og:title', 'twitter:title')
+      || squeeze($('h1').first().text()).slice(0, valueMax),
     description: first('description', 'og:description', 'twitter:description'),
     language: $('html').attr('lang') ?? first('og:locale'),
     canonical: linked('link[rel~="canonical"]') ?? first('og:url'),
@@ -32,18 +35,32 @@ export function metadataOf ({ $, base, url }: Page): object {
     image: image === undefined ? undefined : resolve(image, base),
     icon: linked('link[rel~="icon"]') ?? linked('link[rel~="apple-touch-icon"]'),
     robots: first('robots'),
-    feeds: $('link[rel~="alternate"][href]').toArray().slice(0, entriesMax).map(element => $(element)).filter(link => /rss|atom|feed\+json/.test(link.attr('type') ?? ''))
-      .map(link => present({ url: resolve(link.attr('href') ?? '', base), title: link.attr('title'), type: link.attr('type') })),
-    languages: Object.fromEntries($('link[rel~="alternate"][hreflang]').toArray().slice(0, entriesMax).map(element => $(element)).map(link => [link.attr('hreflang'), resolve(link.attr('href') ?? '', base)])),
+    ...alternates($, base),
     open_graph: named(metas, 'og:'),
     twitter: named(metas, 'twitter:'),
-    headings: $('h1,h2').toArray().slice(0, entriesMax).map(element => squeeze($(element).text()).slice(0, 300)).filter(text => text !== ''),
+    headings: $('h1,h2').toArray().slice(0, entriesMax)
+      .map(element => squeeze($(element).text()).slice(0, 300))
+      .filter(text => text !== ''),
     linked_data: linkedData($)
   })
 }
 
+/** The feeds of a page, and the page in other languages: the URL by the code of the language. */
+function alternates ($: Page['$'], base: Page['base']): { feeds: object[], languages: object } {
+  const links = (selector: string) => $(selector).toArray().slice(0, entriesMax).map(element => $(element))
+  return {
+    feeds: links('link[rel~="alternate"][href]')
+      .filter(link => /rss|atom|feed\+json/.test(link.attr('type') ?? ''))
+      .map(link =>
+        present({ url: resolve(link.attr('href') ?? '', base), title: link.attr('title'), type: link.attr('type') })),
+    languages: Object.fromEntries(links('link[rel~="alternate"][hreflang]')
+      .map(link => [link.attr('hreflang'), resolve(link.attr('href') ?? '', base)]))
+  }
+}
+
 function named (metas: ReadonlyMap<string, string>, prefix: string): object {
-  return Object.fromEntries([...metas].filter(([name]) => name.startsWith(prefix)).slice(0, entriesMax).map(([name, value]) => [name.slice(prefix.length), value]))
+  const found = [...metas].filter(([name]) => name.startsWith(prefix)).slice(0, entriesMax)
+  return Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length), value]))
 }
 
 /** Blocks of JSON-LD. One that is no JSON says nothing. */
@@ -63,5 +80,8 @@ function linkedData ($: Page['$']): unknown[] {
 
 /** Without what says nothing. */
 function present (fields: Record<string, unknown>): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== '' && !(typeof value === 'object' && value !== null && Object.keys(value).length === 0)))
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) =>
+    value !== undefined
+    && value !== ''
+    && !(typeof value === 'object' && value !== null && Object.keys(value).length === 0)))
 }

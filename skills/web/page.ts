@@ -4,7 +4,9 @@ import type { ToolContext } from '../../kernel/skill.ts'
 /** The largest page that is read, in bytes; the rest of a larger one is left out. */
 const pageBytesMax = 2_000_000
 
-/** How many elements may be open at once. Beyond, the parsers take the square of the length, and their stack has an end. */
+/**
+ * How many elements may be open at once. Beyond, the parsers take the square of the length, and their stack has an end.
+ */
 const nestingMax = 1000
 /** Elements that nothing closes, or that the next of their kind does. */
 const unclosed = new Set('area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot colgroup option optgroup html head body rp rt'.split(' '))
@@ -27,14 +29,21 @@ export interface Page {
 /** Fetches a page, or takes the text that was given. @throws Error saying why it can't be read */
 export async function pageOf ({ url, html, base_url, timeout_ms }: Source, context: ToolContext): Promise<Page> {
   if ((url === undefined) === (html === undefined)) throw new Error('give either `url` or `html`')
-  if (base_url !== undefined && !URL.canParse(base_url)) throw new Error('`base_url` is no URL, such as https://example.org/')
-  const [{ load }, found] = await Promise.all([import('cheerio/slim'), url === undefined ? { html: html ?? '', url: undefined, truncated: false } : fetchPage(url, timeout_ms, context)])
+  if (base_url !== undefined && !URL.canParse(base_url)) {
+    throw new Error('`base_url` is no URL, such as https://example.org/')
+  }
+  const [{ load }, found] = await Promise.all([
+    import('cheerio/slim'),
+    url === undefined ? { html: html ?? '', url: undefined, truncated: false } : fetchPage(url, timeout_ms, context)
+  ])
   refuseDeep(found.html)
   // One element around all: what the selectors do with many elements at the top takes the square of their number.
   const $ = load(`<x-page>${found.html.replaceAll(blankRun, ' ')}</x-page>`)
   const from = found.url ?? base_url
   const declared = $('base[href]').first().attr('href')
-  return { $, url: found.url, truncated: found.truncated, base: declared === undefined ? from : resolve(declared, from) ?? from }
+  return {
+    $, url: found.url, truncated: found.truncated, base: declared === undefined ? from : resolve(declared, from) ?? from
+  }
 }
 
 /** Counts tags: a page that leaves very many open is none that somebody wrote. */
@@ -43,18 +52,31 @@ function refuseDeep (html: string): void {
   for (const [, closing, name = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)/gi)) {
     if (unclosed.has(name.toLowerCase())) continue
     open = closing === '' ? open + 1 : Math.max(0, open - 1)
-    if (open > nestingMax) throw new Error(`the page is nested too deeply to be read: it has more than ${nestingMax} elements open at once`)
+    if (open > nestingMax) {
+      throw new Error(`the page is nested too deeply to be read: it has more than ${nestingMax} elements open at once`)
+    }
   }
 }
 
-async function fetchPage (url: string, timeout_ms: number, { config, signal }: ToolContext): Promise<{ html: string, url: string, truncated: boolean }> {
-  const [{ fetchUrl }, { Allowed }, { decodeText, typeOf }] = await Promise.all([import('../shared/fetch.ts'), import('../shared/addresses.ts'), import('../shared/text.ts')])
+async function fetchPage (
+  url: string,
+  timeout_ms: number,
+  { config, signal }: ToolContext
+): Promise<{ html: string, url: string, truncated: boolean }> {
+  const [{ fetchUrl }, { Allowed }, { decodeText, typeOf }] = await Promise.all([
+    import('../shared/fetch.ts'), import('../shared/addresses.ts'), import('../shared/text.ts')
+  ])
   const reply = await fetchUrl(url, {
-    method: 'GET', headers: { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.1' }, allowed: new Allowed('web', config), redirects_max: 5, bytes_max: pageBytesMax, timeout_ms, signal
+    method: 'GET', headers: { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.1' },
+    allowed: new Allowed('web', config), redirects_max: 5, bytes_max: pageBytesMax, timeout_ms, signal
   })
-  if (reply.status < 200 || reply.status > 299) throw new Error(`${reply.url} answers ${reply.status} ${reply.status_text}`.trimEnd())
+  if (reply.status < 200 || reply.status > 299) {
+    throw new Error(`${reply.url} answers ${reply.status} ${reply.status_text}`.trimEnd())
+  }
   const type = reply.headers['content-type'] ?? ''
-  if (!/^(|text\/html|application\/xhtml\+xml|(text|application)\/xml)$/.test(typeOf(type))) throw new Error(`${reply.url} is no page of HTML, but ${typeOf(type)}; the skill http fetches it`)
+  if (!/^(|text\/html|application\/xhtml\+xml|(text|application)\/xml)$/.test(typeOf(type))) {
+    throw new Error(`${reply.url} is no page of HTML, but ${typeOf(type)}; the skill http fetches it`)
+  }
   return { html: decodeText(reply.body, type || 'text/html').text, url: reply.url, truncated: reply.truncated }
 }
 

@@ -2,10 +2,21 @@ import { defineSkill, type ToolContext } from '../../kernel/skill.ts'
 import type { Page, Source } from './page.ts'
 
 const source = {
-  url: { type: 'string', description: 'URL of the page, http or https; give either this or `html`', minLength: 1, maxLength: 8192 },
+  url: {
+    type: 'string',
+    description: 'URL of the page, http or https; give either this or `html`',
+    minLength: 1,
+    maxLength: 8192
+  },
   html: { type: 'string', description: 'The page as a text; give either this or `url`', maxLength: 1_000_000 },
   base_url: { type: 'string', description: 'What relative links of `html` are relative to', maxLength: 8192 },
-  timeout_ms: { type: 'integer', description: 'How long fetching may take, in milliseconds', default: 20_000, minimum: 1, maximum: 60_000 }
+  timeout_ms: {
+    type: 'integer',
+    description: 'How long fetching may take, in milliseconds',
+    default: 20_000,
+    minimum: 1,
+    maximum: 60_000
+  }
 } as const
 
 /** Fetching, and then the work on the page. */
@@ -17,21 +28,37 @@ export default defineSkill({
       description: 'Read a web page or article as Markdown: its main text with headings, lists, tables, code and links, without navigation and scripts; from a URL or HTML',
       parameters: {
         ...source,
-        main: { type: 'boolean', description: 'Only the main part of the page, without what stands around it', default: true },
+        main: {
+          type: 'boolean',
+          description: 'Only the main part of the page, without what stands around it',
+          default: true
+        },
         links: { type: 'boolean', description: 'Whether to keep where links lead', default: true },
         images: { type: 'boolean', description: 'Whether to keep images', default: false },
-        from: { type: 'integer', description: 'How many characters to skip; to go on where an earlier call was cut', default: 0, minimum: 0 },
-        length: { type: 'integer', description: 'The most characters to give', default: 50_000, minimum: 1, maximum: 500_000 }
+        from: {
+          type: 'integer',
+          description: 'How many characters to skip; to go on where an earlier call was cut',
+          default: 0,
+          minimum: 0
+        },
+        length: {
+          type: 'integer', description: 'The most characters to give', default: 50_000, minimum: 1, maximum: 500_000
+        }
       },
       timeout_ms: limit_ms,
       async run ({ main, links, images, from, length, ...what }, context) {
         const { page, truncated } = await read(what, context)
         const { toMarkdown } = await import('./markdown.ts')
         const text = await toMarkdown(page, { main, links, images })
-        if (from > 0 && from >= text.length) throw new Error(`the page has ${text.length} characters; there is nothing from ${from} on`)
+        if (from > 0 && from >= text.length) {
+          throw new Error(`the page has ${text.length} characters; there is nothing from ${from} on`)
+        }
         const part = slice(text, from, length)
         const end = from + part.length
-        const notes = [...(end < text.length ? [`(cut at ${end} of ${text.length} characters; go on with from = ${end})`] : []), ...(truncated ? ['(the page is larger than what is read of it)'] : [])]
+        const notes = [
+          ...(end < text.length ? [`(cut at ${end} of ${text.length} characters; go on with from = ${end})`] : []),
+          ...(truncated ? ['(the page is larger than what is read of it)'] : [])
+        ]
         return [part, ...notes].join('\n')
       }
     },
@@ -40,7 +67,12 @@ export default defineSkill({
       description: 'List the links on a web page: full URL, text and relation, each once; all, internal (same host) or external ones; from a URL or HTML',
       parameters: {
         ...source,
-        which: { type: 'string', description: 'All links, those to the same host, or those to others', enum: ['all', 'internal', 'external'], default: 'all' },
+        which: {
+          type: 'string',
+          description: 'All links, those to the same host, or those to others',
+          enum: ['all', 'internal', 'external'],
+          default: 'all'
+        },
         limit: { type: 'integer', description: 'The most links to list', default: 200, minimum: 1, maximum: 5000 }
       },
       timeout_ms: limit_ms,

@@ -5,6 +5,10 @@ import { forTap, testSearch as suite, type SearchHarness } from '../../plugins/t
 export { searchable, shelf } from '../../plugins/testing/index.ts'
 
 /** The suite of searches. */
-export async function testSearch (t: Test, open: SearchHarness['open'], more: Partial<SearchOptions> = {}): Promise<void> {
+export async function testSearch (
+  t: Test,
+  open: SearchHarness['open'],
+  more: Partial<SearchOptions> = {}
+): Promise<void> {
   await suite(forTap(t), { open, more })
 }

@@ -15,19 +15,35 @@ t.test('list shows every skill, for people and for programs, and names the broke
   t.match(shown.stdout, /temper — Tools of every temper/)
   t.match(shown.stdout, /text:count text=…/)
   t.match(shown.stderr, /warning: a skill could not be loaded .*broken/)
-  const { skills, total } = JSON.parse((await skillet(home, ['list', '--json'])).stdout) as { skills: { name: string }[], total: number }
+  const { skills, total } = JSON.parse(
+    (await skillet(home, ['list', '--json'])).stdout
+  ) as { skills: { name: string }[], total: number }
   t.equal(total, skills.length)
   const bare = await skillet(home, ['list', '--json', '--no-bundled-skills'])
-  t.same((JSON.parse(bare.stdout) as { skills: { name: string }[] }).skills.map(({ name }) => name), ['command', 'temper'])
+  t.same((JSON.parse(bare.stdout) as { skills: { name: string }[] }).skills.map(({ name }) => name), [
+    'command', 'temper'
+  ])
 })
 
 t.test('run prints the output, and takes parameters in three ways', async t => {
-  t.match(await skillet(home, ['run', 'temper:echo', 'text=a = b']), { status: 0, stdout: 'a = b\n', stderr: '' }, 'nothing is said of other skills')
+  t.match(
+    await skillet(home, ['run', 'temper:echo', 'text=a = b']),
+    { status: 0, stdout: 'a = b\n', stderr: '' },
+    'nothing is said of other skills'
+  )
   t.match(await skillet(home, ['run', 'temper:echo', '--params', '{"text": "json"}']), { status: 0, stdout: 'json\n' })
-  t.match(await skillet(home, ['run', 'temper:echo', '--params', '-'], { input: '{"text": "piped"}' }), { status: 0, stdout: 'piped\n' })
+  t.match(await skillet(home, ['run', 'temper:echo', '--params', '-'], { input: '{"text": "piped"}' }), {
+    status: 0,
+    stdout: 'piped\n'
+  })
   const result = JSON.parse((await skillet(home, ['run', 'command:sleep', 'seconds=0', '--json'])).stdout) as object
-  t.match(result, { execution_id: String, status: 'success', output: '', duration_ms: Number }, 'a number is read by its type')
-  t.match(await skillet(home, ['run', '--skills', home.skills, 'temper:echo', 'text=after a flag']), { status: 0, stdout: 'after a flag\n' })
+  t.match(
+    result, { execution_id: String, status: 'success', output: '', duration_ms: Number }, 'a number is read by its type'
+  )
+  t.match(await skillet(home, ['run', '--skills', home.skills, 'temper:echo', 'text=after a flag']), {
+    status: 0,
+    stdout: 'after a flag\n'
+  })
 })
 
 t.test('each kind of end has its exit status, with the error on standard error', async t => {
@@ -57,21 +73,30 @@ t.test('each kind of end has its exit status, with the error on standard error',
     t.notMatch(ended.stderr, /\n\s+at /, 'no stack trace')
   }
   const json = await skillet(home, ['run', 'temper:fail', '--json', '--no-bundled-skills'])
-  t.match(JSON.parse(json.stderr.trim().split('\n').at(-1) ?? ''), { success: false, error: { code: 'TOOL_EXECUTION_FAILED' } })
+  t.match(JSON.parse(json.stderr.trim().split('\n').at(-1) ?? ''), {
+    success: false,
+    error: { code: 'TOOL_EXECUTION_FAILED' }
+  })
 })
 
 t.test('Ctrl-C cancels the execution', async t => {
   const server = await startServer(home)
   t.teardown(server.kill)
-  for (const [tool, seconds] of [['temper:wait', []], ['command:sleep', ['seconds=3600']], ['temper:hang', []]] as const) {
+  for (const [tool, seconds] of [
+    ['temper:wait', []], ['command:sleep', ['seconds=3600']], ['temper:hang', []]
+  ] as const) {
     const name = tool.split(':')[1]
     const running = `/api/executions?status=running&tool_name=${name}`
     let interrupt = (): void => {}
-    const ended = skillet(home, ['run', tool, ...seconds], { running: child => { interrupt = () => { child.kill('SIGINT') } } })
+    const ended = skillet(home, ['run', tool, ...seconds], {
+      running: child => { interrupt = () => { child.kill('SIGINT') } }
+    })
     await until(async () => (await request(server.url, running)).body['total'] === 1)
     interrupt()
     t.match(await ended, { status: 130, stderr: /interrupted/ }, tool)
-    t.match(await request(server.url, `/api/executions?limit=1&tool_name=${name}`), { body: { executions: [{ status: 'cancelled' }] } })
+    t.match(await request(server.url, `/api/executions?limit=1&tool_name=${name}`), {
+      body: { executions: [{ status: 'cancelled' }] }
+    })
   }
 })
 
@@ -92,7 +117,9 @@ t.test('further plugins are loaded by path, and take the place of ours where the
   await writeFile(join(home.folder, 'skillet.toml'), 'plugins = ["./shout.mjs"]\n')
   const server = await startServer(home)
   t.teardown(server.kill)
-  t.match(await request(server.url, '/api/search', { query: 'loud' }), { body: { mode: 'shout', results: [{ tool_name: 'LOUD' }] } })
+  t.match(await request(server.url, '/api/search', { query: 'loud' }), {
+    body: { mode: 'shout', results: [{ tool_name: 'LOUD' }] }
+  })
   t.match((await request(server.url, '/api/health')).body['plugins'], [{ name: 'storage-lmdb', state: 'ready' }])
   await writeFile(join(home.folder, 'skillet.toml'), 'plugins = ["./gone.mjs"]\n')
   t.match(await skillet(home, ['list']), { status: 5, stderr: /plugins: ".*gone\.mjs" can't be loaded/ })

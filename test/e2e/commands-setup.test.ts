@@ -25,7 +25,8 @@ t.test('doctor says that all is well, or what is not, with its place', async t =
   await writeFile(bad, 'prot = 1')
   const ill = await skillet(home, ['doctor', '--json', '--config', bad])
   t.equal(ill.status, 1)
-  const { healthy, findings } = JSON.parse(ill.stdout) as { healthy: boolean, findings: { level: string, about: string, text: string }[] }
+  const { healthy, findings } =
+    JSON.parse(ill.stdout) as { healthy: boolean, findings: { level: string, about: string, text: string }[] }
   t.equal(healthy, false)
   const problems = findings.filter(({ level }) => level === 'problem')
   t.match(problems.find(({ about }) => about === 'configuration')?.text, /bad\.toml.*prot/)
@@ -54,8 +55,13 @@ t.test('shells complete commands, options, tools, parameters and their values', 
     ['skillet nonsense ', []],
     ['skillet history --st', ['--status']]
   ]
-  const lines = cases.map(([line]) => `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _skillet; echo "\${COMPREPLY[*]}"`)
-  const { stdout } = await run('bash', ['--norc', '-c', `compopt () { :; }; eval "$(skillet completions bash)"\n${lines.join('\n')}`], { env: home.env, cwd: home.folder })
+  const lines = cases.map(([line]) =>
+    `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _skillet; echo "\${COMPREPLY[*]}"`)
+  const { stdout } = await run(
+    'bash',
+    ['--norc', '-c', `compopt () { :; }; eval "$(skillet completions bash)"\n${lines.join('\n')}`],
+    { env: home.env, cwd: home.folder }
+  )
   t.same(stdout.trimEnd().split('\n'), cases.map(([, words]) => words.join(' ')))
 })
 
@@ -66,7 +72,9 @@ for (const [shell, start] of [
 ] as const) {
   const [name = ''] = shell.split(' ')
   const missing = [name, 'script'].find(command => spawnSync(command, ['--version']).error !== undefined)
-  t.test(`what is typed in ${name} becomes what was meant`, { skip: missing === undefined ? false : `${missing} is not installed` }, async t => {
+  t.test(`what is typed in ${name} becomes what was meant`, {
+    skip: missing === undefined ? false : `${missing} is not installed`
+  }, async t => {
     // Each key as a person presses it; Enter shows what the shell made of the line.
     const typed: [string, string][] = [
       ['skillet hi\t', '<history>'],
@@ -79,8 +87,16 @@ for (const [shell, start] of [
     const log = join(home.folder, `${name}.log`)
     const bin = join(home.folder, `${name}-bin`)
     await mkdir(bin)
-    await writeFile(join(bin, 'skillet'), `#!/bin/sh\ncase $1 in completions | __complete) exec "${join(home.folder, 'bin', 'skillet')}" "$@" ;; esac\nprintf '<%s>' "$@" >> '${log}'\necho >> '${log}'\n`, { mode: 0o755 })
-    const terminal = spawn('script', ['-qfec', `${shell} -i`, '/dev/null'], { cwd: home.folder, env: { ...home.env, PATH: `${bin}:${home.env['PATH']}`, TERM: 'xterm' }, stdio: ['pipe', 'ignore', 'ignore'] })
+    await writeFile(
+      join(bin, 'skillet'),
+      `#!/bin/sh\ncase $1 in completions | __complete) exec "${join(home.folder, 'bin', 'skillet')}" "$@" ;; esac\nprintf '<%s>' "$@" >> '${log}'\necho >> '${log}'\n`,
+      { mode: 0o755 }
+    )
+    const terminal = spawn('script', ['-qfec', `${shell} -i`, '/dev/null'], {
+      cwd: home.folder,
+      env: { ...home.env, PATH: `${bin}:${home.env['PATH']}`, TERM: 'xterm' },
+      stdio: ['pipe', 'ignore', 'ignore']
+    })
     t.teardown(() => terminal.kill('SIGKILL'))
     terminal.stdin.end([start, ...typed.map(([keys]) => keys), 'exit', ''].join('\r'))
     await once(terminal, 'close')
@@ -88,14 +104,22 @@ for (const [shell, start] of [
   })
 }
 
-t.test('a terminal that does not say how wide it is cuts nothing', { skip: spawnSync('script', ['--version']).error === undefined ? false : 'script is not installed' }, async t => {
-  const { stdout } = await run('script', ['-qfec', 'skillet list', '/dev/null'], { env: { ...home.env, NO_COLOR: '1', TERM: 'xterm' }, cwd: home.folder })
+t.test('a terminal that does not say how wide it is cuts nothing', {
+  skip: spawnSync('script', ['--version']).error === undefined ? false : 'script is not installed'
+}, async t => {
+  const { stdout } = await run('script', ['-qfec', 'skillet list', '/dev/null'], {
+    env: { ...home.env, NO_COLOR: '1', TERM: 'xterm' },
+    cwd: home.folder
+  })
   t.match(stdout, /^ {2}drip:fail +Put out a drop, and fail\r$/m)
 })
 
 t.test('init writes a skill that runs, and a test that passes and can fail', async t => {
-  const made = await json('init', 'count', '--native', '--directory', join(home.folder, 'my skills')) as { folder: string, run: string, test: string }
-  const shell = (line: string): Promise<{ stdout: string }> => run('bash', ['-c', line], { env: home.env, cwd: home.folder })
+  const made = await json('init', 'count', '--native', '--directory', join(home.folder, 'my skills')) as {
+    folder: string, run: string, test: string
+  }
+  const shell = (line: string): Promise<{ stdout: string }> =>
+    run('bash', ['-c', line], { env: home.env, cwd: home.folder })
   t.match(await shell(made.run), { stdout: /^ *\d+ / })
   t.match(await shell(made.test), { stdout: /[#ℹ] pass 2\n[#ℹ] fail 0/ })
   const manifest = join(made.folder, 'skill.toml')
@@ -105,7 +129,9 @@ t.test('init writes a skill that runs, and a test that passes and can fail', asy
   t.match(await skillet(home, ['init', 'No_Name']), { status: 2, stderr: /can't be the name of a skill/ })
 })
 
-t.test('colours and a spinner are for terminals', { skip: spawnSync('python3', ['--version']).error === undefined ? false : 'needs python3' }, async t => {
+t.test('colours and a spinner are for terminals', {
+  skip: spawnSync('python3', ['--version']).error === undefined ? false : 'needs python3'
+}, async t => {
   /** Runs in a terminal of its own; what was seen there. */
   const seen = async (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
     const script = 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))'

@@ -19,7 +19,10 @@ t.test('info and search tell what list tells, of one skill, of one tool, and of 
   const drip = skills.find(({ name }) => name === 'drip')
   t.same(await json('info', 'drip'), drip)
   t.same(await json('info', 'drip:two'), { skill_name: 'drip', ...drip?.tools[0] })
-  t.match((await skillet(home, ['info', 'drip'])).stdout, /^drip — Put out.*\n.*3 tools\n[^]*drip:two file=…\n[^]*colour\? +"red" \| "green" +Of the drop/)
+  t.match(
+    (await skillet(home, ['info', 'drip'])).stdout,
+    /^drip — Put out.*\n.*3 tools\n[^]*drip:two file=…\n[^]*colour\? +"red" \| "green" +Of the drop/
+  )
   t.match(await skillet(home, ['info', 'drip:tow']), { status: 3, stdout: '', stderr: /did you mean "two"/ })
   const found = await json('find', '--top-k', '1', 'second', 'drop')
   t.match(found, { results: [{ skill_name: 'drip', tool_name: 'two' }] })
@@ -29,14 +32,22 @@ t.test('info and search tell what list tells, of one skill, of one tool, and of 
 t.test('a value of - is standard input, as it is, and only once', async t => {
   t.match(await skillet(home, ['run', 'temper:echo', 'text=-'], { input: 'ünï\n\n' }), { status: 0, stdout: 'ünï\n\n' })
   t.match(await skillet(home, ['run', 'command:sleep', 'seconds=-'], { input: '0\n' }), { status: 0 })
-  t.match(await skillet(home, ['run', 'temper:touch', 'file=-', 'line=-'], { input: 'x' }), { status: 2, stderr: /only one value/ })
-  t.match(await skillet(home, ['run', 'temper', '--json']), { status: 2, stdout: '', stderr: /"code":"INVALID_PARAMETERS".*temper.*echo, touch/ })
+  t.match(await skillet(home, ['run', 'temper:touch', 'file=-', 'line=-'], { input: 'x' }), {
+    status: 2,
+    stderr: /only one value/
+  })
+  t.match(
+    await skillet(home, ['run', 'temper', '--json']),
+    { status: 2, stdout: '', stderr: /"code":"INVALID_PARAMETERS".*temper.*echo, touch/ }
+  )
 })
 
 t.test('output is printed while the tool runs, and is what the history keeps, of a failure too', async t => {
   const file = join(home.folder, 'second')
   let early = ''
-  const ended = skillet(home, ['run', 'drip:two', `file=${file}`], { running: child => { child.stdout?.on('data', (text: string) => { early += text }) } })
+  const ended = skillet(home, ['run', 'drip:two', `file=${file}`], {
+    running: child => { child.stdout?.on('data', (text: string) => { early += text }) }
+  })
   await until(() => early !== '')
   t.equal(early, 'one\n')
   await writeFile(file, '')
@@ -48,7 +59,10 @@ t.test('output is printed while the tool runs, and is what the history keeps, of
 
 
 t.test('a reader that goes away cancels the run', async t => {
-  const { stdout } = await run('bash', ['-c', 'skillet run drip:forever | head -n 1; echo "${PIPESTATUS[0]}"'], { env: home.env, cwd: home.folder })
+  const { stdout } = await run('bash', ['-c', 'skillet run drip:forever | head -n 1; echo "${PIPESTATUS[0]}"'], {
+    env: home.env,
+    cwd: home.folder
+  })
   t.equal(stdout, 'drop\n141\n')
   t.match(await json('show'), { tool_name: 'forever', status: 'cancelled' })
 })
@@ -56,7 +70,9 @@ t.test('a reader that goes away cancels the run', async t => {
 t.test('history, show and cancel reach the runs of a server', async t => {
   const hanging = execute(server.url, 'temper', 'wait')
   await until(async () => (await request(server.url, '/api/executions?status=running')).body['total'] === 1)
-  const { executions: [found] } = await json('history', '--status', 'running', '--tool', 'wait', '--since', '1h') as { executions: { id: string }[] }
+  const { executions: [found] } = await json('history', '--status', 'running', '--tool', 'wait', '--since', '1h') as {
+    executions: { id: string }[]
+  }
   const id = found?.id ?? ''
   t.match(await json('show', id), { id, status: 'running', transport: 'http' })
 
@@ -76,6 +92,9 @@ t.test('history, show and cancel reach the runs of a server', async t => {
   t.match(await following, { status: 130 })
   t.match(await skillet(home, ['cancel', id]), { status: 5, stderr: /already ended/ })
   t.match(await skillet(home, ['cancel', 'nobody']), { status: 3 })
-  t.match(await skillet(home, ['show', id]), { status: 0, stdout: /temper:wait .*\nstatus +cancelled\nerror +CANCELLED/ })
+  t.match(await skillet(home, ['show', id]), {
+    status: 0,
+    stdout: /temper:wait .*\nstatus +cancelled\nerror +CANCELLED/
+  })
   t.match(await skillet(home, ['history', '--since', 'soon']), { status: 2, stderr: /created_from/ })
 })

@@ -11,7 +11,9 @@ import { until } from '../../plugins/testing/until.ts'
 const dist = new URL('../../', import.meta.url)
 const home = await makeHome()
 t.teardown(home.remove)
-const validator = (name: string): ReturnType<Ajv2020['compile']> => new Ajv2020({ strict: false, formats: {} }).compile(JSON.parse(readFileSync(new URL(`schemas/${name}.schema.json`, dist), 'utf8')) as object)
+const validator = (name: string): ReturnType<Ajv2020['compile']> => new Ajv2020({ strict: false, formats: {} }).compile(
+  JSON.parse(readFileSync(new URL(`schemas/${name}.schema.json`, dist), 'utf8')) as object
+)
 const path = join(home.folder, 'config', 'skillet', 'skillet.toml')
 
 t.test('config init writes every setting, at its default, and never over a file', async t => {
@@ -19,11 +21,16 @@ t.test('config init writes every setting, at its default, and never over a file'
   t.equal(statSync(path).mode & 0o777, 0o600)
   const text = readFileSync(path, 'utf8')
   t.ok(statSync(/^#:schema (.*)$/m.exec(text)?.[1] ?? '').isFile(), 'editors find the schema')
-  t.match(await skillet(home, ['config', 'init', '--json']), { status: 5, stderr: /"code":"CONFLICT".*is there already/ })
+  t.match(await skillet(home, ['config', 'init', '--json']), {
+    status: 5,
+    stderr: /"code":"CONFLICT".*is there already/
+  })
   t.equal(readFileSync(path, 'utf8'), text)
   const uncommented = text.replaceAll(/^# (\w+ = )/gm, '$1').split('# A skill\'s own settings')[0] ?? ''
   t.same(completeConfig(parse(uncommented), builtinSchema), completeConfig({}, builtinSchema))
-  for (const { path } of builtinSchema.settings) t.match(uncommented, new RegExp(`^${path.at(-1)} = `, 'm'), path.join('.'))
+  for (const { path } of builtinSchema.settings) {
+    t.match(uncommented, new RegExp(`^${path.at(-1)} = `, 'm'), path.join('.'))
+  }
   const check = validator('skillet')
   for (const written of [text, uncommented]) t.ok(check(parse(written)), JSON.stringify(check.errors))
   t.notOk(check({ server: { prot: 1 } }))
@@ -31,17 +38,35 @@ t.test('config init writes every setting, at its default, and never over a file'
 })
 
 t.test('config shows where each value is from, and no secrets; config check says what is wrong', async t => {
-  writeFileSync(path, '[server]\nport = 4000\n[server.keys.ci]\nhash = "sha256:' + 'a'.repeat(64) + '"\n[skills.config.http]\nallow = ["10.0.0.1"]\ntoken = "confidential"\n')
-  writeFileSync(join(home.folder, 'config', 'skillet', '.env'), 'SKILLET_STORAGE_DURABILITY=deferred\nSERVICE_API_KEY=confidential\n', { mode: 0o600 })
+  writeFileSync(path, '[server]\nport = 4000\n[server.keys.ci]\nhash = "sha256:'
+    + 'a'.repeat(64)
+    + '"\n[skills.config.http]\nallow = ["10.0.0.1"]\ntoken = "confidential"\n')
+  writeFileSync(
+    join(home.folder, 'config', 'skillet', '.env'),
+    'SKILLET_STORAGE_DURABILITY=deferred\nSERVICE_API_KEY=confidential\n',
+    { mode: 0o600 }
+  )
   const shown = await skillet(home, ['config', '--log-level', 'warn'])
   t.match(shown, { status: 0, stderr: '' })
-  for (const line of [/server\.port +4000 +.*skillet\.toml/, /storage\.durability +"deferred" +.*\.env/, /log_level +"warn" +--log-level/, /server\.rate_limit_per_hour +0 +SKILLET_SERVER_RATE_LIMIT_PER_HOUR/, /skills\.config\.http +allow, token/, /server\.keys\.ci/]) t.match(shown.stdout, line)
+  for (const line of [
+    /server\.port +4000 +.*skillet\.toml/,
+    /storage\.durability +"deferred" +.*\.env/,
+    /log_level +"warn" +--log-level/,
+    /server\.rate_limit_per_hour +0 +SKILLET_SERVER_RATE_LIMIT_PER_HOUR/,
+    /skills\.config\.http +allow, token/,
+    /server\.keys\.ci/
+  ]) {
+    t.match(shown.stdout, line)
+  }
   const json = await skillet(home, ['config', 'show', '--json'])
   t.match(JSON.parse(json.stdout), { file: path, tables: { 'skills.config.http': ['allow', 'token'] } })
   t.notMatch(shown.stdout + json.stdout, /confidential|aaaa/)
   t.match(await skillet(home, ['config', 'check']), { status: 0, stdout: /skillet\.toml is in order/ })
   writeFileSync(join(home.folder, 'wrong.toml'), '[server]\nprot = 1\n')
-  t.match(await skillet(home, ['config', 'check', '--config', 'wrong.toml']), { status: 2, stdout: '', stderr: /wrong\.toml: server has an unknown field "prot"; did you mean "port"/ })
+  t.match(
+    await skillet(home, ['config', 'check', '--config', 'wrong.toml']),
+    { status: 2, stdout: '', stderr: /wrong\.toml: server has an unknown field "prot"; did you mean "port"/ }
+  )
 })
 
 t.test('config check looks at options of plugins, and at folders, and names all faults, a line each', async t => {
@@ -49,10 +74,13 @@ t.test('config check looks at options of plugins, and at folders, and names all 
   writeFileSync(join(home.folder, 'loud.mjs'), 'export default { name: "loud", api: 1, slot: "skills", setup: () => ({ load: async () => ({ skills: [], quarantined: [] }) }) }')
   mkdirSync(join(home.folder, 'there'))
   writeFileSync(file, [
-    'plugins = ["./loud.mjs"]', '[skills]', 'directories = ["./there", "./nowhere"]', 'trusted = ["./loud.mjs"]', '[search]', 'model = "./no-model"',
+    'plugins = ["./loud.mjs"]', '[skills]', 'directories = ["./there", "./nowhere"]', 'trusted = ["./loud.mjs"]',
+    '[search]', 'model = "./no-model"',
     '[plugin.http]', 'engine = "uws"', '[plugin.htp]', 'engine = "uws"', '[plugin.loud]', 'volume = 11'
   ].join('\n'))
-  const { status, stdout, stderr } = await skillet(home, ['config', 'check', '--config', file, '--data-dir', 'loud.mjs'])
+  const { status, stdout, stderr } = await skillet(home, [
+    'config', 'check', '--config', file, '--data-dir', 'loud.mjs'
+  ])
   t.match({ status, stdout }, { status: 2, stdout: '' })
   t.same(stderr.replace(/^error: /, '').trimEnd().split('\n').toSorted(), [
     `--data-dir: data_dir: ${home.folder}/loud.mjs is not a directory`,
@@ -63,7 +91,10 @@ t.test('config check looks at options of plugins, and at folders, and names all 
     `${file}: skills.trusted: ${home.folder}/loud.mjs is not a directory`
   ].toSorted())
   const json = await skillet(home, ['config', 'check', '--config', file, '--json'])
-  t.match(JSON.parse(json.stderr), { error: { code: 'INVALID_PARAMETERS', details: { faults: Array } }, success: false })
+  t.match(JSON.parse(json.stderr), {
+    error: { code: 'INVALID_PARAMETERS', details: { faults: Array } },
+    success: false
+  })
 })
 
 t.test('every table with a wrong setting is named at once', async t => {
@@ -93,17 +124,37 @@ t.test('the settings of a further plugin have flags, variables, a schema and a p
   const ask = async (...args: string[]): Promise<Awaited<ReturnType<typeof skillet>>> => await skillet(home, args)
   const shown = await ask('config', '--config', file, '--clock-color', 'blue')
   t.match(shown.stdout, /clock\.color +"blue" +--clock-color\n[^]*plugin\.wall-clock\.zone +"CET" +.*clock\.toml/)
-  t.match((await ask('config', '--plugins', './clock.mjs', '--plugin-wall-clock-zone=EST')).stdout, /plugin\.wall-clock\.zone +"EST" +--plugin-wall-clock-zone/)
-  const env = { ...home.env, SKILLET_PLUGINS: './clock.mjs', SKILLET_PLUGIN_WALL_CLOCK_ZONE: 'MST', SKILLET_CLOCK_COLOR: 'green' }
-  t.match((await skillet({ ...home, env }, ['config'])).stdout, /clock\.color +"green" +SKILLET_CLOCK_COLOR\n[^]*zone +"MST" +SKILLET_PLUGIN_WALL_CLOCK_ZONE/)
+  t.match(
+    (await ask('config', '--plugins', './clock.mjs', '--plugin-wall-clock-zone=EST')).stdout,
+    /plugin\.wall-clock\.zone +"EST" +--plugin-wall-clock-zone/
+  )
+  const env = {
+    ...home.env, SKILLET_PLUGINS: './clock.mjs', SKILLET_PLUGIN_WALL_CLOCK_ZONE: 'MST', SKILLET_CLOCK_COLOR: 'green'
+  }
+  t.match(
+    (await skillet({ ...home, env }, ['config'])).stdout,
+    /clock\.color +"green" +SKILLET_CLOCK_COLOR\n[^]*zone +"MST" +SKILLET_PLUGIN_WALL_CLOCK_ZONE/
+  )
   t.match((await skillet({ ...home, env }, ['doctor'])).stdout, /MST.*green|green.*MST/)
-  t.match(await skillet({ ...home, env: { ...env, SKILLET_PLUGIN_WALL_CLOCK_ZON: '1' } }, ['list']), { status: 2, stderr: /did you mean "SKILLET_PLUGIN_WALL_CLOCK_ZONE"/ })
-  t.match(JSON.parse((await ask('config', 'schema', '--config', file)).stdout), {
-    properties: { clock: { properties: { color: { default: 'red' } } }, plugin: { properties: { 'wall-clock': { properties: { zone: { type: 'string' } } } } } }
+  t.match(await skillet({ ...home, env: { ...env, SKILLET_PLUGIN_WALL_CLOCK_ZON: '1' } }, ['list']), {
+    status: 2,
+    stderr: /did you mean "SKILLET_PLUGIN_WALL_CLOCK_ZONE"/
   })
-  t.match(await ask('list', '--config', file, '--clock-color', '5', '--plugin-wall-clock-zon', 'x'), { status: 2, stderr: /unknown option '--plugin-wall-clock-zon'/ })
+  t.match(JSON.parse((await ask('config', 'schema', '--config', file)).stdout), {
+    properties: {
+      clock: { properties: { color: { default: 'red' } } },
+      plugin: { properties: { 'wall-clock': { properties: { zone: { type: 'string' } } } } }
+    }
+  })
+  t.match(await ask('list', '--config', file, '--clock-color', '5', '--plugin-wall-clock-zon', 'x'), {
+    status: 2,
+    stderr: /unknown option '--plugin-wall-clock-zon'/
+  })
   writeFileSync(join(home.folder, 'clock.mjs'), 'throw new Error("it is broken")')
-  t.match(await ask('list', '--config', file, '--clock-color', 'x'), { status: 2, stderr: /unknown option '--clock-color'[^]*clock\.mjs" can't be loaded: it is broken/ })
+  t.match(await ask('list', '--config', file, '--clock-color', 'x'), {
+    status: 2,
+    stderr: /unknown option '--clock-color'[^]*clock\.mjs" can't be loaded: it is broken/
+  })
 })
 
 t.test('the server tells of its configuration file when that changed, and not before', async t => {
@@ -115,7 +166,8 @@ t.test('the server tells of its configuration file when that changed, and not be
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'new.toml'), `[server.keys.ci]\nhash = "sha256:${'a'.repeat(64)}"\n`)
   renameSync(join(folder, 'new.toml'), join(folder, 'skillet.toml'))
-  const told = (): string[] => server.stderr().split('\n').filter(line => line.includes('the configuration file changed'))
+  const told = (): string[] =>
+    server.stderr().split('\n').filter(line => line.includes('the configuration file changed'))
   await until(() => told().some(line => line.includes('"keys":1')))
   t.equal(told().length, 1, 'that there is no file yet was told of as no change')
 })
@@ -128,7 +180,8 @@ t.test('the key in .env opens the server, and no tool sees it', async t => {
   t.teardown(server.kill)
   t.equal((await request(server.url, '/api/skills')).status, 401)
   const { status, body } = await request(server.url, '/api/execute', undefined, {
-    method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer confidential' }, body: JSON.stringify({ skill_name: 'env', tool_name: 'print', parameters: {} })
+    method: 'POST', headers: { 'content-type': 'application/json', authorization: 'Bearer confidential' },
+    body: JSON.stringify({ skill_name: 'env', tool_name: 'print', parameters: {} })
   })
   t.equal(status, 200)
   t.match(body['output'], /^OWN=set$/m)
@@ -147,5 +200,14 @@ t.test('the schema of skill.toml takes every bundled manifest, and refuses what 
   })
   t.ok(manifests.length >= 10)
   for (const [name, text] of manifests) t.ok(check(parse(text)), `${name}: ${JSON.stringify(check.errors)}`)
-  for (const wrong of [{ runtime: 'other' }, { tools: [{ name: 'x' }] }, { tols: [] }, { permissions: { netwrk: true } }, { tools: [{ name: 'x', description: 'x', command: ['x', []] }] }, { tools: [{ name: 'x', description: 'x', command: ['x'], env: { 'a b': 'x' } }] }]) t.notOk(check(wrong), JSON.stringify(wrong))
+  for (const wrong of [
+    { runtime: 'other' },
+    { tools: [{ name: 'x' }] },
+    { tols: [] },
+    { permissions: { netwrk: true } },
+    { tools: [{ name: 'x', description: 'x', command: ['x', []] }] },
+    { tools: [{ name: 'x', description: 'x', command: ['x'], env: { 'a b': 'x' } }] }
+  ]) {
+    t.notOk(check(wrong), JSON.stringify(wrong))
+  }
 })

@@ -23,7 +23,9 @@ export default {
   }
 }`
 
-t.test('a program that a script tool starts has no descriptor of the store', { skip: process.platform !== 'linux' && 'needs /proc' }, async t => {
+t.test('a program that a script tool starts has no descriptor of the store', {
+  skip: process.platform !== 'linux' && 'needs /proc'
+}, async t => {
   const home = await makeHome()
   t.teardown(() => home.remove())
   await mkdir(join(home.skills, 'descriptors'), { recursive: true })

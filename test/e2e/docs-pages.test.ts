@@ -9,7 +9,9 @@ import t from 'tap'
 const root = new URL('../../../', import.meta.url)
 const names = [
   'README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md',
-  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.md')).map(file => `docs/${file}`)
+  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.md'))
+    .map(file => `docs/${file}`)
 ]
 const pages = new Map(names.map(name => [name, readFileSync(new URL(name, root), 'utf8')]))
 /** The longest line of a page, in characters. */
@@ -24,7 +26,9 @@ t.test('the README and the map of the code are short', async t => {
 
 t.test('lines fit a page: tables, code and the targets of links may be longer', async t => {
   for (const [name, page] of pages) {
-    const long = proseOf(page).split('\n').filter(line => !line.startsWith('|') && line.replaceAll(/\]\([^)]*\)/g, ']').length > columns)
+    const long = proseOf(page)
+      .split('\n')
+      .filter(line => !line.startsWith('|') && line.replaceAll(/\]\([^)]*\)/g, ']').length > columns)
     t.same(long, [], name)
   }
 })
@@ -46,17 +50,28 @@ t.test('every decision is in the list of decisions', async t => {
   const decisions = names.filter(name => /^docs\/decisions\/\d{4}-/.test(name))
   t.ok(decisions.length > 50)
   t.same(decisions.filter(name => !listed.has(name)), [])
-  t.equal(new Set(decisions.map(name => name.slice(0, 'docs/decisions/0000'.length))).size, decisions.length, 'no number stands twice')
-  for (const name of decisions) t.match(pages.get(name), /^# [^\n]+\n\n## Context\n[\s\S]+\n## Decision\n[\s\S]+\n## Consequences\n/, name)
+  t.equal(
+    new Set(decisions.map(name => name.slice(0, 'docs/decisions/0000'.length))).size,
+    decisions.length,
+    'no number stands twice'
+  )
+  for (const name of decisions) {
+    t.match(pages.get(name), /^# [^\n]+\n\n## Context\n[\s\S]+\n## Decision\n[\s\S]+\n## Consequences\n/, name)
+  }
 })
 
 t.test('the links of the packed pages lead to packed files', async t => {
-  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: fileURLToPath(root), maxBuffer: 2 ** 26 })
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: fileURLToPath(root),
+    maxBuffer: 2 ** 26
+  })
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
   const packed = new Set(files.map(({ path }) => path))
   for (const name of ['README.md', 'SECURITY.md', 'docs/api.md']) t.ok(packed.has(name), name)
   for (const name of names.filter(name => packed.has(name))) {
-    for (const { link, path } of linksOf(name)) t.ok(packed.has(path) || files.some(file => file.path.startsWith(`${path}/`)), `${name}: ${link}`)
+    for (const { link, path } of linksOf(name)) {
+      t.ok(packed.has(path) || files.some(file => file.path.startsWith(`${path}/`)), `${name}: ${link}`)
+    }
   }
 })
 
@@ -71,7 +86,8 @@ function proseOf (page: string): string {
 
 /** The links of a page to other pages and files, by their paths in the checkout. */
 function linksOf (name: string): { link: string, path: string, anchor: string | undefined }[] {
-  const links = [...proseOf(pages.get(name) ?? '').replaceAll(/`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+  const links = [...proseOf(pages.get(name) ?? '').replaceAll(/`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = '']) => link)
   return links.filter(link => !/^[a-z]+:/.test(link)).map(link => {
     const [file = '', anchor] = link.split('#')
     return { link, path: file === '' ? name : posix.join(posix.dirname(name), file).replace(/\/$/, ''), anchor }
@@ -81,5 +97,7 @@ function linksOf (name: string): { link: string, path: string, anchor: string | 
 /** The anchors that the headings of a page have on the web. */
 function anchorsOf (path: string): Set<string> {
   const headings = [...proseOf(pages.get(path) ?? '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading)
-  return new Set(headings.map(heading => heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')))
+  return new Set(
+    headings.map(heading => heading.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'))
+  )
 }

@@ -15,29 +15,36 @@ const home = await makeHome()
 await addToPath(home)
 t.teardown(home.remove)
 
-for (const [name, least] of [['authoring', 5], ['secrets', 1]] as const) t.test(`${name}: every file and command works, one after the other, and prints what is shown`, async t => {
-  const page = read(`docs/${name}.md`)
-  const blocks = [...page.matchAll(/<!-- (run|file (\S+)) -->\n```\w+\n([\s\S]*?)```(?:\n```text\n([\s\S]*?)```)?/g)]
-  const withPlaces = [...page.matchAll(/^```sh\n.*\bSKILL NAME\b/gm)].length // what somebody has to fill in can't be run
-  t.equal([...page.matchAll(/^```(sh|ts|js|toml)$/gm)].length - withPlaces, blocks.length, 'no example is left out')
-  const real = (text: string): string => text.replaceAll('~/.config', join(home.folder, 'config'))
-  let files = 0
-  for (const [, , path, text = '', shown] of blocks) {
-    if (path === undefined) {
-      const { stdout } = await run('bash', ['-c', `set -e\n${real(text)}`], { env: home.env, cwd: home.folder })
-      t.equal(stdout.replaceAll(/^ +/gm, ''), shown, text)
-    } else {
-      files++
-      mkdirSync(dirname(real(path)), { recursive: true })
-      writeFileSync(real(path), text)
+for (const [name, least] of [['authoring', 5], ['secrets', 1]] as const) {
+  t.test(`${name}: every file and command works, one after the other, and prints what is shown`, async t => {
+    const page = read(`docs/${name}.md`)
+    const blocks = [...page.matchAll(/<!-- (run|file (\S+)) -->\n```\w+\n([\s\S]*?)```(?:\n```text\n([\s\S]*?)```)?/g)]
+    // What somebody has to fill in can't be run.
+    const withPlaces = [...page.matchAll(/^```sh\n.*\bSKILL NAME\b/gm)].length
+    t.equal([...page.matchAll(/^```(sh|ts|js|toml)$/gm)].length - withPlaces, blocks.length, 'no example is left out')
+    const real = (text: string): string => text.replaceAll('~/.config', join(home.folder, 'config'))
+    let files = 0
+    for (const [, , path, text = '', shown] of blocks) {
+      if (path === undefined) {
+        const { stdout } = await run('bash', ['-c', `set -e\n${real(text)}`], { env: home.env, cwd: home.folder })
+        t.equal(stdout.replaceAll(/^ +/gm, ''), shown, text)
+      } else {
+        files++
+        mkdirSync(dirname(real(path)), { recursive: true })
+        writeFileSync(real(path), text)
+      }
     }
-  }
-  t.ok(files >= least)
-})
+    t.ok(files >= least)
+  })
+}
 
 t.test('configuration: the table is what the schema says, the examples are taken', async t => {
   const page = read('docs/configuration.md')
-  t.equal(/<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(page)?.[1], settingsTable(builtinSchema), 'run `node scripts/readme.mjs` to renew it')
+  t.equal(
+    /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(page)?.[1],
+    settingsTable(builtinSchema),
+    'run `node scripts/readme.mjs` to renew it'
+  )
   const [, toml = ''] = /<!-- toml -->\n```toml\n([\s\S]*?)```/.exec(page) ?? []
   const [, env = ''] = /<!-- env -->\n```sh\n([\s\S]*?)```/.exec(page) ?? []
   const [, commands = ''] = /```sh\n([\s\S]*?)```/.exec(page) ?? []
@@ -46,7 +53,11 @@ t.test('configuration: the table is what the schema says, the examples are taken
   writeFileSync(join(cwd, 'skillet.toml'), toml)
   writeFileSync(join(cwd, '.env'), env, { mode: 0o600 })
   t.ok('skills' in parse(toml))
-  t.match(loadConfig({ flags: {}, env: {}, cwd }, builtinSchema), { server: { port: 8080 }, execution: { timeout_ms: 60_000 }, skills: { directories: [join(cwd, 'skills')], config: { files: { roots: ['~/projects'] } } } })
+  t.match(loadConfig({ flags: {}, env: {}, cwd }, builtinSchema), {
+    server: { port: 8080 },
+    execution: { timeout_ms: 60_000 },
+    skills: { directories: [join(cwd, 'skills')], config: { files: { roots: ['~/projects'] } } }
+  })
   const { stdout } = await run('bash', ['-c', `set -e\n${commands}`], { env: home.env, cwd })
   t.match(stdout, /skillet\.toml\n[^]*server\.port +8080 +.*\.env\n[^]*is in order/)
 })

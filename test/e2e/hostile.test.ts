@@ -6,7 +6,8 @@ import { execute, makeHome, request, skillet, startServer } from '../support/pro
 import { until } from '../../plugins/testing/until.ts'
 
 const hostile = fileURLToPath(new URL('../fixtures/executor-worker/hostile.mjs', import.meta.url))
-const skill = (says: string, head = ''): string => `${head}\nexport default { description: 'Says ${says}', tools: { say: { description: 'Say it', run: () => '${says}' } } }\n`
+const skill = (says: string, head = ''): string =>
+  `${head}\nexport default { description: 'Says ${says}', tools: { say: { description: 'Say it', run: () => '${says}' } } }\n`
 
 /** What is done while a module is read, by the name of its skill. */
 const whileRead: Record<string, string> = {
@@ -36,7 +37,8 @@ interface Broken { name: string, error: string }
 const home = await makeHome()
 t.teardown(home.remove)
 const reading = join(home.folder, 'reading')
-const settings = (text: string): Promise<void> => writeFile(join(home.folder, 'config', 'skillet', 'skillet.toml'), text)
+const settings = (text: string): Promise<void> =>
+  writeFile(join(home.folder, 'config', 'skillet', 'skillet.toml'), text)
 await mkdir(home.skills, { recursive: true })
 await settings('[plugin.skills-directory]\nwait_ms = 60000\n')
 
@@ -58,15 +60,23 @@ t.test('nothing that a module does while it is read ends the server, at the star
     bad: (await request(server.url, '/api/health')).body['quarantined'] as Broken[]
   })
   const { good, bad } = await state()
-  t.same([...good, ...bad.map(({ name }) => name)].sort(), ['a-good', 'z-good', ...Object.keys(whileRead)].sort(), 'each serves, or is named')
+  t.same(
+    [...good, ...bad.map(({ name }) => name)].sort(),
+    ['a-good', 'z-good', ...Object.keys(whileRead)].sort(),
+    'each serves, or is named'
+  )
   t.ok(good.includes('a-good') && good.includes('z-good'))
-  for (const name of ['posts-null', 'exits', 'throws-odd', 'aborts']) t.match(bad.find(one => one.name === name), { error: /\w/ }, name)
+  for (const name of ['posts-null', 'exits', 'throws-odd', 'aborts']) {
+    t.match(bad.find(one => one.name === name), { error: /\w/ }, name)
+  }
   for (const [name, head] of Object.entries(whileRead)) await put(`saved-${name}`, skill('again', head))
   await until(async () => {
     const { good, bad } = await state()
     return good.length + bad.length === 2 + 2 * Object.keys(whileRead).length
   })
-  for (const name of ['a-good', 'z-good']) t.match((await execute(server.url, name, 'say')).body, { status: 'success' }, `${name} serves`)
+  for (const name of ['a-good', 'z-good']) {
+    t.match((await execute(server.url, name, 'say')).body, { status: 'success' }, `${name} serves`)
+  }
   t.equal(server.child.exitCode, null)
   t.equal(await server.stop(), 0)
 })
@@ -85,7 +95,9 @@ t.test('nothing that a tool does ends the server', async t => {
     const { body } = await execute(server.url, 'hostile', 'act', { kind }, { timeout_ms: 1500 })
     t.ok('status' in body || 'error' in body, kind)
     t.equal((await request(server.url, '/api/health')).status, 200, `health after ${kind}`)
-    if (!kind.startsWith('patched ')) t.match((await execute(server.url, 'good', 'say')).body, { output: 'good' }, `another tool after ${kind}`)
+    if (!kind.startsWith('patched ')) {
+      t.match((await execute(server.url, 'good', 'say')).body, { output: 'good' }, `another tool after ${kind}`)
+    }
   }
   t.equal(server.child.exitCode, null)
 })
@@ -112,7 +124,10 @@ t.test('modules that loop while they are read hold up neither the start nor othe
   for (const name of ['a-loop', 'b-loop', 'c-loop', 'm-loop', 'z-loop', 'late']) t.ok(names.has(name), name)
   t.match((await bad()).find(({ name }) => name === 'a-loop')?.error, /takes long to read, and is being read still/)
   t.match((await execute(server.url, 'good', 'say')).body, { output: 'good' })
-  t.match(await execute(server.url, 'a-loop', 'say'), { status: 404, body: { error: { message: /could not be loaded: it takes long to read/ } } })
+  t.match(await execute(server.url, 'a-loop', 'say'), {
+    status: 404,
+    body: { error: { message: /could not be loaded: it takes long to read/ } }
+  })
   await write('another', skill('another'))
   await until(async () => (await execute(server.url, 'another', 'say')).body['output'] === 'another')
   await writeFile(gate, '')
@@ -127,5 +142,7 @@ t.test('what loops is refused for good once its own time is over', async t => {
   await settings('[plugin.skills-directory]\ndescribe_ms = 2000\nwait_ms = 100\nwatch = "off"\n')
   const server = await startServer(home, ['--no-bundled-skills', '--skills', skills])
   t.teardown(server.kill)
-  await until(async () => ((await request(server.url, '/api/health')).body['quarantined'] as Broken[]).some(({ error }) => error === 'it took longer than 2 s to read'))
+  await until(async () => ((await request(server.url, '/api/health')).body['quarantined'] as Broken[]).some(
+    ({ error }) => error === 'it took longer than 2 s to read'
+  ))
 })

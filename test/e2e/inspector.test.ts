@@ -15,8 +15,10 @@ const linux = process.platform === 'linux' ? false : 'sockets of a process are f
 async function portsOf (pid: number): Promise<number[]> {
   const names = await readdir(`/proc/${pid}/fd`)
   const links = new Set(await Promise.all(names.map(name => readlink(`/proc/${pid}/fd/${name}`).catch(() => ''))))
-  const rows = (await readFile(`/proc/${pid}/net/tcp`, 'utf8')).trim().split('\n').slice(1).map(row => row.trim().split(/\s+/))
-  return rows.filter(([, , , state, , , , , , inode]) => state === '0A' && links.has(`socket:[${inode}]`)).map(([, local = '']) => Number.parseInt(local.split(':')[1] ?? '', 16))
+  const rows =
+    (await readFile(`/proc/${pid}/net/tcp`, 'utf8')).trim().split('\n').slice(1).map(row => row.trim().split(/\s+/))
+  return rows.filter(([, , , state, , , , , , inode]) => state === '0A' && links.has(`socket:[${inode}]`))
+    .map(([, local = '']) => Number.parseInt(local.split(':')[1] ?? '', 16))
 }
 
 t.test('serve takes no signal for a wish to be inspected', { skip: linux }, async t => {
@@ -32,11 +34,15 @@ t.test('serve takes no signal for a wish to be inspected', { skip: linux }, asyn
   t.notMatch(server.stderr(), 'Debugger listening')
 })
 
-t.test('an inspector that was started before the program began is closed; one that was asked for is not', { skip: linux }, async t => {
+t.test('an inspector that was started before the program began is closed; one that was asked for is not', {
+  skip: linux
+}, async t => {
   const early = join(home.folder, 'early.cjs')
   await writeFile(early, 'process.kill(process.pid, "SIGUSR1")\nwhile (require("node:inspector").url() === undefined);\n')
   const [first = '', second = ''] = launch
-  const server = await startServer(home, [], { launch: [first, second, node, '--inspect-port=127.0.0.1:0', '--require', early, program] })
+  const server = await startServer(home, [], {
+    launch: [first, second, node, '--inspect-port=127.0.0.1:0', '--require', early, program]
+  })
   t.teardown(server.kill)
   t.match(server.stderr(), 'Debugger listening', 'it was there')
   t.same(await portsOf(server.pid), [Number(new URL(server.url).port)])
@@ -53,8 +59,11 @@ t.test('mcp neither, in both of its processes', { skip: linux }, async t => {
   await until(() => agent.lines.length > 0)
   const pid = agent.child.pid ?? 0
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number)
-  const commands = await Promise.all([pid, ...children].map(async each => ({ each, command: await readFile(`/proc/${each}/cmdline`, 'utf8') })))
-  const processes = commands.filter(({ command }) => command.includes(program)).map(({ each }) => each) // the relay is no Node process: the signal ends it
+  const commands = await Promise.all(
+    [pid, ...children].map(async each => ({ each, command: await readFile(`/proc/${each}/cmdline`, 'utf8') }))
+  )
+  // The relay is no Node process: the signal ends it.
+  const processes = commands.filter(({ command }) => command.includes(program)).map(({ each }) => each)
   t.equal(processes.length, 2)
   for (const each of processes) process.kill(each, 'SIGUSR1')
   agent.send({ jsonrpc: '2.0', id: 'ping', method: 'ping' })

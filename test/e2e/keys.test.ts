@@ -14,14 +14,23 @@ t.test('keys are made, used, limited and revoked while the server runs', async t
   const { key: first, file } = JSON.parse(made.stdout) as { key: string, file: string }
   t.match(first, /^sk_[\w-]{43}$/)
   // Polling with a key that is not there yet, or no more, would itself be limited.
-  const server = await startServer(home, ['--auth-required'], { env: { SKILLET_SERVER_FAILED_AUTH_LIMIT_PER_MINUTE: '0' } })
+  const server = await startServer(home, ['--auth-required'], {
+    env: { SKILLET_SERVER_FAILED_AUTH_LIMIT_PER_MINUTE: '0' }
+  })
   t.teardown(() => server.kill())
-  const ask = async (key: string, path = '/api/skills', body?: unknown): Promise<{ status: number, body: Record<string, unknown> }> =>
+  const ask = async (
+    key: string,
+    path = '/api/skills',
+    body?: unknown
+  ): Promise<{ status: number, body: Record<string, unknown> }> =>
     await request(server.url, path, body, { headers: { 'x-api-key': key, 'content-type': 'application/json' } })
   t.equal((await ask(first)).status, 200)
 
-  const second = (await skillet(home, ['key', 'create', 'second', '--scope', 'execute', '--skill', 'text', '--rate-limit-per-minute', '3'])).stdout.trim()
-  const run = (key: string): ReturnType<typeof ask> => ask(key, '/api/execute', { skill_name: 'text', tool_name: 'count', parameters: { text: 'a' } })
+  const second = (await skillet(home, [
+    'key', 'create', 'second', '--scope', 'execute', '--skill', 'text', '--rate-limit-per-minute', '3'
+  ])).stdout.trim()
+  const run = (key: string): ReturnType<typeof ask> =>
+    ask(key, '/api/execute', { skill_name: 'text', tool_name: 'count', parameters: { text: 'a' } })
   await until(async () => (await ask(second)).status === 403)
   const { status, body } = await run(second)
   t.equal(status, 200)
@@ -29,8 +38,13 @@ t.test('keys are made, used, limited and revoked while the server runs', async t
   await until(async () => (await run(second)).status === 429)
 
   const listed = await skillet(home, ['key', 'list', '--json'])
-  t.match(JSON.parse(listed.stdout), { keys: [{ name: 'first', skills: [] }, { name: 'second', scopes: ['execute'], skills: ['text'], rate_limit_per_minute: 3 }] })
-  for (const text of [listed.stdout, await readFile(file, 'utf8'), server.stderr()]) for (const key of [first, second]) t.notOk(text.includes(key), 'no key is written anywhere')
+  t.match(JSON.parse(listed.stdout), { keys: [
+    { name: 'first', skills: [] },
+    { name: 'second', scopes: ['execute'], skills: ['text'], rate_limit_per_minute: 3 }
+  ] })
+  for (const text of [listed.stdout, await readFile(file, 'utf8'), server.stderr()]) {
+    for (const key of [first, second]) t.notOk(text.includes(key), 'no key is written anywhere')
+  }
 
   const good = await readFile(file, 'utf8')
   await writeFile(file, 'broken = [')

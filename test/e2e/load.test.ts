@@ -16,7 +16,9 @@ for (const durability of ['committed', 'deferred']) {
     const home = await makeHome()
     t.teardown(home.remove)
     const load = await MixedLoad.prepare(home, clients)
-    const server = await startServer(home, ['--no-bundled-skills', '--log-level', 'error', '--storage-durability', durability])
+    const server = await startServer(home, [
+      '--no-bundled-skills', '--log-level', 'error', '--storage-durability', durability
+    ])
     t.teardown(server.kill)
     const count = await load.drive(server.url, executions)
     t.ok(Object.values(count).every(number => number > 0), JSON.stringify(count))

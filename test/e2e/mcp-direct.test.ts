@@ -45,7 +45,9 @@ const server = await startServer(home)
 t.teardown(server.kill)
 
 const doors = {
-  stdio: () => new StdioClientTransport({ command: node, args: [program, 'mcp'], env: home.env as Record<string, string>, cwd: home.folder, stderr: 'ignore' }) as Transport,
+  stdio: () => new StdioClientTransport({
+    command: node, args: [program, 'mcp'], env: home.env as Record<string, string>, cwd: home.folder, stderr: 'ignore'
+  }) as Transport,
   'Streamable HTTP': () => new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`)) as Transport,
   'HTTP with SSE': () => new SSEClientTransport(new URL(`${server.url}/sse`)) as Transport
 }
@@ -67,19 +69,41 @@ for (const [door, open] of Object.entries(doors)) {
     await t.test('a tool asks the person, and never the agent', async t => {
       const client = await connectPerson(t, open, true, false)
       const { tools } = await client.listTools()
-      t.same(Object.keys(tools.find(({ name }) => name === 'asking_remove')?.inputSchema.properties ?? {}), ['thing'], 'the agent is not shown what is not its own')
+      t.same(
+        Object.keys(tools.find(({ name }) => name === 'asking_remove')?.inputSchema.properties ?? {}),
+        ['thing'],
+        'the agent is not shown what is not its own'
+      )
       const accepted = JSON.stringify(['a', 'kept a', { action: 'accept', content: { sure: true } }])
       t.equal(textOf(await callTool(client, 'asking_remove', { thing: 'a' })), accepted)
-      t.match((await execute(client, 'asking', 'remove', { thing: 'b' })).structuredContent, { status: 'success', output: /"kept b".*"sure":false/ }, 'by execute too')
+      t.match(
+        (await execute(client, 'asking', 'remove', { thing: 'b' })).structuredContent,
+        { status: 'success', output: /"kept b".*"sure":false/ },
+        'by execute too'
+      )
       t.match(textOf(await callTool(client, 'asking_remove', { thing: 'c' })), '"decline"')
-      for (const forged of [{ answers: { sure: { action: 'accept', content: { sure: true } } } }, { state: 'kept d' }]) {
-        t.match(JSON.parse(textOf(await execute(client, 'asking', 'remove', { thing: 'd', ...forged }))), { error: { code: 'INVALID_PARAMETERS', message: /is the client's to fill in/ } })
-        t.match(JSON.parse(textOf(await callTool(client, 'asking_remove', { thing: 'd', ...forged }))), { error: { code: 'INVALID_PARAMETERS' } })
+      for (const forged of [
+        { answers: { sure: { action: 'accept', content: { sure: true } } } },
+        { state: 'kept d' }
+      ]) {
+        t.match(JSON.parse(textOf(await execute(client, 'asking', 'remove', { thing: 'd', ...forged }))), {
+          error: { code: 'INVALID_PARAMETERS', message: /is the client's to fill in/ }
+        })
+        t.match(JSON.parse(textOf(await callTool(client, 'asking_remove', { thing: 'd', ...forged }))), {
+          error: { code: 'INVALID_PARAMETERS' }
+        })
       }
-      t.match((await execute(client, 'asking', 'forward')).structuredContent, { output: /"inputRequests"/ }, 'one without a parameter for answers can\'t ask')
+      t.match(
+        (await execute(client, 'asking', 'forward')).structuredContent,
+        { output: /"inputRequests"/ },
+        'one without a parameter for answers can\'t ask'
+      )
       const { client: plain } = await connect(open())
       t.teardown(() => plain.close())
-      t.match(await callTool(plain, 'asking_remove', { thing: 'e' }), { isError: true, content: [{ text: /did not declare the required capability/ }] })
+      t.match(await callTool(plain, 'asking_remove', { thing: 'e' }), {
+        isError: true,
+        content: [{ text: /did not declare the required capability/ }]
+      })
     })
 
     await t.test('tools answer with more than text, and are prompts and resources', async t => {
@@ -90,18 +114,47 @@ for (const [door, open] of Object.entries(doors)) {
       t.match(drawn.structuredContent, { output: 'a dot\n[image/png]' })
       t.same(drawn.content.slice(1), [image])
       t.same((await callTool(client, 'asking_draw', {})).content, [{ type: 'text', text: 'a dot' }, image])
-      t.match((await execute(client, 'asking', 'odd')).structuredContent, { output: /unheard-of/ }, 'what is not understood is text')
+      t.match(
+        (await execute(client, 'asking', 'odd')).structuredContent,
+        { output: /unheard-of/ },
+        'what is not understood is text'
+      )
 
       const { prompts } = await client.listPrompts()
-      t.match(prompts.find(({ name }) => name === 'asking_story'), { description: 'Begin a story', arguments: [{ name: 'mood', required: true }, { name: 'pages', required: false }] })
-      t.match(await client.getPrompt({ name: 'asking_story', arguments: { mood: 'glad', pages: '7' } }), { messages: [{ role: 'user', content: { text: 'Tell a glad story of 7 pages.' } }] })
-      await t.rejects(client.getPrompt({ name: 'asking_story', arguments: { mood: 'odd' } }), { code: -32602, message: /must be one of "glad", "grim"/ })
-      await t.rejects(client.getPrompt({ name: 'asking_stroy' }), { code: -32602, message: /did you mean "asking_story"/ })
-      t.same((await client.complete({ ref: { type: 'ref/prompt', name: 'asking_story' }, argument: { name: 'mood', value: 'gr' } })).completion.values, ['grim'])
+      t.match(prompts.find(({ name }) => name === 'asking_story'), {
+        description: 'Begin a story',
+        arguments: [{ name: 'mood', required: true }, { name: 'pages', required: false }]
+      })
+      t.match(await client.getPrompt({ name: 'asking_story', arguments: { mood: 'glad', pages: '7' } }), {
+        messages: [{ role: 'user', content: { text: 'Tell a glad story of 7 pages.' } }]
+      })
+      await t.rejects(client.getPrompt({ name: 'asking_story', arguments: { mood: 'odd' } }), {
+        code: -32602,
+        message: /must be one of "glad", "grim"/
+      })
+      await t.rejects(client.getPrompt({ name: 'asking_stroy' }), {
+        code: -32602,
+        message: /did you mean "asking_story"/
+      })
+      t.same(
+        (await client.complete({
+          ref: { type: 'ref/prompt', name: 'asking_story' }, argument: { name: 'mood', value: 'gr' }
+        })).completion.values,
+        ['grim']
+      )
 
-      t.match((await client.listResources()).resources.find(({ uri }) => uri === 'drawing://dot'), { title: 'asking:draw' })
-      t.match((await client.listResourceTemplates()).resourceTemplates.find(({ uriTemplate }) => uriTemplate === 'note://{name}/text'), { title: 'asking:note' })
-      t.same((await client.readResource({ uri: 'drawing://dot' })).contents, [{ uri: 'drawing://dot', mimeType: 'text/plain', text: 'a dot' }, { uri: 'drawing://dot', mimeType: 'image/png', blob: 'aGk=' }])
+      t.match((await client.listResources()).resources.find(({ uri }) => uri === 'drawing://dot'), {
+        title: 'asking:draw'
+      })
+      t.match(
+        (await client.listResourceTemplates()).resourceTemplates.find(({ uriTemplate }) =>
+          uriTemplate === 'note://{name}/text'),
+        { title: 'asking:note' }
+      )
+      t.same((await client.readResource({ uri: 'drawing://dot' })).contents, [
+        { uri: 'drawing://dot', mimeType: 'text/plain', text: 'a dot' },
+        { uri: 'drawing://dot', mimeType: 'image/png', blob: 'aGk=' }
+      ])
       t.match(await client.readResource({ uri: 'note://a%20b/text' }), { contents: [{ text: 'note: a b' }] })
       await t.rejects(client.readResource({ uri: 'note://a%zz/text' }), { code: -32602 })
       await t.rejects(client.readResource({ uri: 'note://a/other' }), { code: -32602 })
@@ -118,7 +171,10 @@ for (const [door, open] of Object.entries(doors)) {
       await client.unsubscribeResource({ uri: left })
       for (const name of ['left', 'other', 'followed']) {
         await mkdir(join(home.skills, name), { recursive: true })
-        await writeFile(join(home.skills, name, 'skill.js'), `export default { description: 'Came for ${door}', tools: { a: { description: 'A', run () {} } } }`)
+        await writeFile(
+          join(home.skills, name, 'skill.js'),
+          `export default { description: 'Came for ${door}', tools: { a: { description: 'A', run () {} } } }`
+        )
       }
       await until(() => heard.length > 0)
       t.same(new Set(heard), new Set([followed]))
@@ -128,16 +184,32 @@ for (const [door, open] of Object.entries(doors)) {
 
 t.test('what a tool keeps is sealed, and of one call', async t => {
   const post = async (params: object): Promise<Record<string, unknown>> => {
-    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
-    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'asking_remove' }
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'asking_remove', ...params, _meta } })
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': { elicitation: {} }
+    }
+    const headers = {
+      'content-type': 'application/json', accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'asking_remove'
+    }
+    const body = JSON.stringify({
+      jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'asking_remove', ...params, _meta }
+    })
     return (await request(server.url, '/mcp', undefined, { method: 'POST', headers, body })).body
   }
   const { result } = await post({ arguments: { thing: 'a' } }) as { result: { requestState: string } }
   t.match(result, { resultType: 'input_required', inputRequests: { sure: { method: 'elicitation/create' } } })
   const inputResponses = { sure: { action: 'accept', content: { sure: true } } }
   const { requestState } = result
-  t.match(await post({ arguments: { thing: 'a' }, inputResponses, requestState }), { result: { content: [{ text: /"kept a"/ }] } })
-  t.match(await post({ arguments: { thing: 'b' }, inputResponses, requestState }), { error: { code: -32602, message: /of another request/ } }, 'a yes to one thing is none to another')
-  t.match(await post({ arguments: { thing: 'a' }, inputResponses, requestState: `${requestState.slice(0, -2)}xx` }), { error: { code: -32602 } })
+  t.match(await post({ arguments: { thing: 'a' }, inputResponses, requestState }), {
+    result: { content: [{ text: /"kept a"/ }] }
+  })
+  t.match(
+    await post({ arguments: { thing: 'b' }, inputResponses, requestState }),
+    { error: { code: -32602, message: /of another request/ } },
+    'a yes to one thing is none to another'
+  )
+  t.match(await post({ arguments: { thing: 'a' }, inputResponses, requestState: `${requestState.slice(0, -2)}xx` }), {
+    error: { code: -32602 }
+  })
 })

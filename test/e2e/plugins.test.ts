@@ -18,17 +18,24 @@ const nameOf = (slot: string): string => `stranger-${slot}`
 
 for (const slot of SLOTS) {
   t.test(`init --plugin ${slot} writes the example of docs/plugins.md, and its suite passes`, async t => {
-    const { status, stdout, stderr } = await skillet(home, ['init', '--plugin', slot, nameOf(slot), '--directory', folder, '--json'])
+    const { status, stdout, stderr } =
+      await skillet(home, ['init', '--plugin', slot, nameOf(slot), '--directory', folder, '--json'])
     t.equal(status, 0, stderr)
     const written = JSON.parse(stdout) as { folder: string, plugin: string, test: string }
     t.match(written, { slot, name: nameOf(slot), folder: join(folder, nameOf(slot)) })
     for (const file of ['index.js', 'index.test.js']) {
-      const [, example] = new RegExp(`<!-- file ${slot}/${file.replaceAll('.', '\\.')} -->\\n\`\`\`js\\n([^]*?)^\`\`\`$`, 'm').exec(page) ?? []
+      const [, example] =
+        new RegExp(`<!-- file ${slot}/${file.replaceAll('.', '\\.')} -->\\n\`\`\`js\\n([^]*?)^\`\`\`$`, 'm').exec(page)
+        ?? []
       t.equal(await readFile(join(written.folder, file), 'utf8'), example?.replaceAll(`my-${slot}`, nameOf(slot)), file)
     }
-    const result = await run(node, ['--test', '--test-reporter=tap'], { cwd: written.folder, env: home.env, maxBuffer: 2 ** 24 }).catch((error: unknown) => error as { stdout: string })
+    const result = await run(node, ['--test', '--test-reporter=tap'], {
+      cwd: written.folder, env: home.env, maxBuffer: 2 ** 24
+    }).catch((error: unknown) => error as { stdout: string })
     t.match(result.stdout, /^# pass ([5-9]|\d\d)$/m, 'the suite ran')
-    t.match(result.stdout, /^# fail 0$/m, result.stdout.split('\n').filter(line => /not ok|error:/.test(line)).join('\n'))
+    t.match(
+      result.stdout, /^# fail 0$/m, result.stdout.split('\n').filter(line => /not ok|error:/.test(line)).join('\n')
+    )
   })
 }
 
@@ -37,11 +44,23 @@ t.test('a transport needs no more than 40 lines', async t => {
 })
 
 t.test('what can not be written is refused', async t => {
-  t.match(await skillet(home, ['init', '--plugin', 'storage', nameOf('storage'), '--directory', folder]), { status: 2, stderr: /is there already/ })
-  t.match(await skillet(home, ['init', '--plugin', 'shop', 'mine']), { status: 2, stderr: /shop.*storage, search, executor, skills, endpoint, transport/ })
+  t.match(await skillet(home, ['init', '--plugin', 'storage', nameOf('storage'), '--directory', folder]), {
+    status: 2,
+    stderr: /is there already/
+  })
+  t.match(await skillet(home, ['init', '--plugin', 'shop', 'mine']), {
+    status: 2,
+    stderr: /shop.*storage, search, executor, skills, endpoint, transport/
+  })
   t.match(await skillet(home, ['init', '--plugin', 'search', '-'.repeat(3)]), { status: 2 })
-  t.match(await skillet(home, ['init', '--plugin', 'search', 'No_Name']), { status: 2, stderr: /can't be the name of a plugin/ })
-  t.match(await skillet(home, ['init', '--plugin', 'search', '--native', 'mine']), { status: 2, stderr: /cannot be used with/ })
+  t.match(await skillet(home, ['init', '--plugin', 'search', 'No_Name']), {
+    status: 2,
+    stderr: /can't be the name of a plugin/
+  })
+  t.match(await skillet(home, ['init', '--plugin', 'search', '--native', 'mine']), {
+    status: 2,
+    stderr: /cannot be used with/
+  })
 })
 
 t.test('a server runs with a plugin of somebody else in every slot', async t => {
@@ -60,20 +79,37 @@ t.test('a server runs with a plugin of somebody else in every slot', async t => 
   const plugins = health['plugins'] as { name: string, state: string }[]
   t.same(plugins.filter(({ state }) => state !== 'ready'), [])
   for (const slot of SLOTS) t.ok(plugins.some(({ name }) => name === nameOf(slot)), slot)
-  t.notOk(plugins.some(({ name }) => name === 'storage-lmdb' || name === 'search-hnsw'), 'storage and search take the place of ours')
+  t.notOk(
+    plugins.some(({ name }) => name === 'storage-lmdb' || name === 'search-hnsw'),
+    'storage and search take the place of ours'
+  )
 
   t.equal(await (await fetch(`${server.url}/${nameOf('endpoint')}`)).text(), 'greetings: The scripts of greetings\n')
   const asked = { skill_name: 'greetings', tool_name: 'hello', parameters: {} }
-  t.match((await request(server.url, '/api/search', { query: 'hello' })).body, { mode: nameOf('search'), results: [{ skill_name: 'greetings', tool_name: 'hello' }] })
-  const answer = await fetch(`${server.url}/${nameOf('endpoint')}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(asked) })
+  t.match((await request(server.url, '/api/search', { query: 'hello' })).body, {
+    mode: nameOf('search'),
+    results: [{ skill_name: 'greetings', tool_name: 'hello' }]
+  })
+  const answer = await fetch(
+    `${server.url}/${nameOf('endpoint')}`,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(asked) }
+  )
   t.equal(await answer.text(), 'hello from a script\n', 'a skill of its source, run through its endpoint')
 
   const socket = connect(port, '127.0.0.1')
   socket.write(`${JSON.stringify({ operation: 'execute', input: { ...asked, skill_name: 'nobody' } })}\n`)
   const [reply] = await once(socket.setEncoding('utf8'), 'data') as [string]
-  t.match(JSON.parse(reply), { error: { code: 'SKILL_NOT_FOUND' }, success: false }, 'an error of the kernel that runs, and not of a copy')
+  t.match(
+    JSON.parse(reply),
+    { error: { code: 'SKILL_NOT_FOUND' }, success: false },
+    'an error of the kernel that runs, and not of a copy'
+  )
   socket.destroy()
-  t.match((await request(server.url, '/api/executions')).body, { total: 1, executions: [{ skill_name: 'greetings' }] }, 'its storage keeps the history')
+  t.match(
+    (await request(server.url, '/api/executions')).body,
+    { total: 1, executions: [{ skill_name: 'greetings' }] },
+    'its storage keeps the history'
+  )
   t.equal(await server.stop(), 0)
 })
 

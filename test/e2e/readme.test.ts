@@ -26,18 +26,27 @@ t.test('the command that makes `skillet` a command does, from this folder, and c
   await shell('bash', ['-c', install], { env, cwd: fileURLToPath(root) })
   t.equal(readFileSync(new URL('package-lock.json', root), 'utf8'), before, 'nothing else changes')
   const elsewhere = { env: { ...env, PATH: `${join(home.folder, 'global', 'bin')}:${env['PATH']}` }, cwd: home.folder }
-  t.equal((await shell('bash', ['-c', 'skillet --version'], elsewhere)).stdout, `${(JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string }).version}\n`)
+  t.equal(
+    (await shell('bash', ['-c', 'skillet --version'], elsewhere)).stdout,
+    `${(JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string }).version}\n`
+  )
   const { stdout } = await shell('bash', ['-c', 'skillet connect cursor --print --json'], elsewhere)
-  const { mcpServers: { skillet: { command, args } } } = JSON.parse(stdout) as { mcpServers: { skillet: { command: string, args: string[] } } }
-  const { stdout: version } = await shell(command, [args[0] ?? '', '--version'], { env: { PATH: '/nowhere' }, cwd: '/' })
+  const { mcpServers: { skillet: { command, args } } } = JSON.parse(stdout) as {
+    mcpServers: { skillet: { command: string, args: string[] } }
+  }
+  const { stdout: version } =
+    await shell(command, [args[0] ?? '', '--version'], { env: { PATH: '/nowhere' }, cwd: '/' })
   t.match(version, /^\d+\.\d+\.\d+\n$/)
 })
 
 t.test('nobody is told to call it by npx, which asks the registry for a package of that name wherever there is none', async t => {
-  const below = (folder: string): string[] => readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file))
-  const files = [...readdirSync(root), ...['kernel', 'plugins', 'skills', 'docs', 'scripts', 'bench'].flatMap(below)].filter(file => !file.includes('node_modules') && /\.(md|ts|mjs|cjs|js|json|toml)$/.test(file))
+  const below = (folder: string): string[] =>
+    readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map(file => join(folder, file))
+  const files = [...readdirSync(root), ...['kernel', 'plugins', 'skills', 'docs', 'scripts', 'bench'].flatMap(below)]
+    .filter(file => !file.includes('node_modules') && /\.(md|ts|mjs|cjs|js|json|toml)$/.test(file))
   t.ok(files.length > 200)
-  const named = files.filter(file => (file.endsWith('.md') ? /\bnpx\b/ : /\bnpx skillet\b/).test(readFileSync(new URL(file, root), 'utf8')))
+  const named = files.filter(file =>
+    (file.endsWith('.md') ? /\bnpx\b/ : /\bnpx skillet\b/).test(readFileSync(new URL(file, root), 'utf8')))
   t.same(named, [])
 })
 
@@ -49,7 +58,8 @@ t.test('every example of the API works as it stands, and answers in the shape th
     await home.remove()
   })
   const pages = [readme, ...['docs/api.md', 'docs/errors.md'].map(page => readFileSync(new URL(page, root), 'utf8'))]
-  const examples = pages.flatMap(page => [...page.matchAll(/<!-- run -->\n```sh\n([\s\S]*?)```\n```json\n([\s\S]*?)```/g)])
+  const examples = pages.flatMap(page =>
+    [...page.matchAll(/<!-- run -->\n```sh\n([\s\S]*?)```\n```json\n([\s\S]*?)```/g)])
   t.ok(examples.length >= 8)
   t.equal(pages.join('\n').match(/^<!-- run -->$/gm)?.length, examples.length, 'no example is left out')
   for (const [, command = '', answer = ''] of examples) {
@@ -71,8 +81,10 @@ t.test('the first skill runs as it is told, and is in a running server without a
     await server.kill()
     await home.remove()
   })
-  const [made = '', called = ''] = [...readme.matchAll(/<!-- first -->\n```sh\n([\s\S]*?)```/g)].map(([, command = '']) => command.replaceAll('http://127.0.0.1:3000', server.url))
-  const run = async (command: string): Promise<string> => (await shell('bash', ['-c', command], { env: home.env, cwd: home.folder })).stdout
+  const [made = '', called = ''] = [...readme.matchAll(/<!-- first -->\n```sh\n([\s\S]*?)```/g)]
+    .map(([, command = '']) => command.replaceAll('http://127.0.0.1:3000', server.url))
+  const run = async (command: string): Promise<string> =>
+    (await shell('bash', ['-c', command], { env: home.env, cwd: home.folder })).stdout
   t.equal(await run(made), 'Hello, world!\nHello, world!\n')
   await until(async () => (await request(server.url, '/api/skills/greet')).status === 200)
   t.match(JSON.parse(await run(called)), { status: 'success', output: 'Hello, world!' })
@@ -91,10 +103,16 @@ t.test('the tables and the plots of the benchmarks, and what the README says of 
   const shown = [...`${readme}${page}`.matchAll(/\((?:\.\.\/)?bench\/results\/([^)]+\.svg)\)/g)]
   t.equal(shown.length, 3)
   for (const [, name = ''] of shown) t.ok(plots.has(name), `a page shows ${name}`)
-  for (const { rows } of Object.values(results)) for (const { met, goal, median } of rows) if (goal !== undefined) t.equal(met, 'at_least' in goal ? median >= goal.at_least : median <= goal.at_most)
+  for (const { rows } of Object.values(results)) {
+    for (const { met, goal, median } of rows) {
+      if (goal !== undefined) t.equal(met, 'at_least' in goal ? median >= goal.at_least : median <= goal.at_most)
+    }
+  }
 })
 
 /** The fields at the top and their types. */
 function shapeOf (value: Record<string, unknown>): Record<string, string> {
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, Array.isArray(inner) ? 'array' : typeof inner]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, Array.isArray(inner) ? 'array' : typeof inner])
+  )
 }

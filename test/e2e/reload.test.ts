@@ -16,10 +16,13 @@ const { url } = server
 
 interface Health { status: string, quarantined: { name: string, path: string, error: string, serving?: boolean }[] }
 const health = async (): Promise<Health> => (await request(url, '/api/health')).body as unknown as Health
-const broken = async (name: string): Promise<Health['quarantined'][number] | undefined> => (await health()).quarantined.find(skill => skill.name === name)
-const names = async (): Promise<string[]> => ((await request(url, '/api/skills')).body['skills'] as { name: string }[]).map(({ name }) => name)
+const broken = async (name: string): Promise<Health['quarantined'][number] | undefined> =>
+  (await health()).quarantined.find(skill => skill.name === name)
+const names = async (): Promise<string[]> =>
+  ((await request(url, '/api/skills')).body['skills'] as { name: string }[]).map(({ name }) => name)
 const output = async (skill: string, tool = 'say'): Promise<unknown> => (await execute(url, skill, tool)).body['output']
-const found = async (query: string): Promise<unknown> => ((await request(url, '/api/search', { query })).body['results'] as { skill_name: string }[])[0]?.skill_name
+const found = async (query: string): Promise<unknown> =>
+  ((await request(url, '/api/search', { query })).body['results'] as { skill_name: string }[])[0]?.skill_name
 const running = async (): Promise<unknown> => (await request(url, '/api/executions?status=running')).body['total']
 
 const script = (says: string): string => `import { word } from './lib/word.js'
@@ -32,7 +35,8 @@ export default { description: 'Says ${says}', tools: {
   } }
 } }
 `
-const native = (says: string): string => `description = "Prints ${says}"\n[[tools]]\nname = "say"\ndescription = "Print ${says}"\ncommand = ["printf", "${says}"]\n`
+const native = (says: string): string =>
+  `description = "Prints ${says}"\n[[tools]]\nname = "say"\ndescription = "Print ${says}"\ncommand = ["printf", "${says}"]\n`
 
 async function put (path: string, text: string, directory = home.skills): Promise<void> {
   await mkdir(join(directory, path, '..'), { recursive: true })
@@ -154,7 +158,9 @@ t.test('a directory that was not there, one that is replaced, links, and thousan
   t.equal(await output('many-299'), 'many 299')
   await Promise.all(Array.from({ length: 300 }, (_, i) => rm(join(late, `many-${i}`), { recursive: true })))
   await until(async () => (await names()).length === 2)
-  const reloads = server.stderr().split('\n').filter(line => line.includes('the skills changed') && line.includes('many-'))
+  const reloads = server.stderr()
+    .split('\n')
+    .filter(line => line.includes('the skills changed') && line.includes('many-'))
   t.ok(reloads.length < 60, `${reloads.length} reloads for 1,200 changes`)
   t.equal(await server.stop(), 0, 'it ends in order')
 })

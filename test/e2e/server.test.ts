@@ -19,23 +19,48 @@ t.test('every endpoint answers', async t => {
   const { url } = server
 
   const health = await request(url, '/api/health')
-  t.match(health, { status: 200, body: { status: 'healthy', version: String, uptime_seconds: Number, api_version: String, service_version: String } })
+  t.match(health, {
+    status: 200,
+    body: { status: 'healthy', version: String, uptime_seconds: Number, api_version: String, service_version: String }
+  })
   t.match(health.body['quarantined'], [{ name: 'broken', error: /tools must be array/ }], 'the broken skill is named')
 
-  const manifest = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
-  t.match(await request(url, '/api/version'), { status: 200, body: { version: manifest.version, commit: String, build_date: /^\d{4}-\d{2}-\d{2}$/ } })
+  const manifest = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  t.match(await request(url, '/api/version'), {
+    status: 200,
+    body: { version: manifest.version, commit: String, build_date: /^\d{4}-\d{2}-\d{2}$/ }
+  })
 
   const { body: { skills } } = await request(url, '/api/skills')
-  t.same((skills as { name: string }[]).map(({ name }) => name), ['command', 'data', 'files', 'git', 'hash', 'http', 'math', 'sqlite', 'system', 'temper', 'text', 'time', 'web'])
-  t.match(await request(url, '/api/skills/text'), { status: 200, body: { name: 'text', runtime: 'script', tools: Array } })
-  t.match(await request(url, '/api/skills/txt'), { status: 404, body: { success: false, error: { code: 'SKILL_NOT_FOUND', message: /did you mean "text"/ } } })
+  t.same((skills as { name: string }[]).map(({ name }) => name), [
+    'command', 'data', 'files', 'git', 'hash', 'http', 'math', 'sqlite', 'system', 'temper', 'text', 'time', 'web'
+  ])
+  t.match(await request(url, '/api/skills/text'), {
+    status: 200,
+    body: { name: 'text', runtime: 'script', tools: Array }
+  })
+  t.match(await request(url, '/api/skills/txt'), {
+    status: 404,
+    body: { success: false, error: { code: 'SKILL_NOT_FOUND', message: /did you mean "text"/ } }
+  })
 
   const ran = await execute(url, 'temper', 'echo', { text: 'hé 👋' })
   t.match(ran, { status: 200, body: { status: 'success', output: 'hé 👋', duration_ms: Number, execution_id: String } })
   const id = String(ran.body['execution_id'])
-  t.match(await request(url, `/api/executions/${id}`), { status: 200, body: { id, parameters: { text: 'hé 👋' }, output: 'hé 👋', transport: 'http', isolation: 'thread' } })
-  t.match(await request(url, '/api/executions?limit=1'), { status: 200, body: { total: Number, executions: [{ id, status: 'success' }] } })
-  t.match(await request(url, `/api/executions/${id}/cancel`, '', { headers: {} }), { status: 409, body: { error: { code: 'CONFLICT' } } })
+  t.match(await request(url, `/api/executions/${id}`), {
+    status: 200,
+    body: { id, parameters: { text: 'hé 👋' }, output: 'hé 👋', transport: 'http', isolation: 'thread' }
+  })
+  t.match(await request(url, '/api/executions?limit=1'), {
+    status: 200,
+    body: { total: Number, executions: [{ id, status: 'success' }] }
+  })
+  t.match(await request(url, `/api/executions/${id}/cancel`, '', { headers: {} }), {
+    status: 409,
+    body: { error: { code: 'CONFLICT' } }
+  })
 
   const { body: { results } } = await request(url, '/api/search', { query: 'sha256 digest of a file', top_k: 3 })
   t.match(results, [{ skill_name: 'hash', tool_name: String, description: String, score: Number }])
@@ -50,10 +75,23 @@ t.test('every endpoint answers', async t => {
   t.equal((await fetch(`${url}/livez`)).status, 200)
   t.equal((await fetch(`${url}/readyz`)).status, 200)
 
-  t.match(await execute(url, 'temper', 'fail'), { status: 422, body: { error: { code: 'TOOL_EXECUTION_FAILED', message: /out of luck/, details: { skill: 'temper', tool: 'fail', execution_id: String } } } })
-  t.match(await execute(url, 'command', 'false'), { status: 422, body: { error: { details: { exit_code: 3, stderr: /why/ } } } })
+  t.match(await execute(url, 'temper', 'fail'), {
+    status: 422,
+    body: { error: {
+      code: 'TOOL_EXECUTION_FAILED',
+      message: /out of luck/,
+      details: { skill: 'temper', tool: 'fail', execution_id: String }
+    } }
+  })
+  t.match(await execute(url, 'command', 'false'), {
+    status: 422,
+    body: { error: { details: { exit_code: 3, stderr: /why/ } } }
+  })
   t.match(await execute(url, 'command', 'missing'), { status: 422, body: { error: { details: { exit_code: 127 } } } })
-  t.match(await execute(url, 'temper', 'hang', {}, { timeout_ms: 50 }), { status: 504, body: { error: { code: 'TIMEOUT', details: { timeout_ms: 50 } } } })
+  t.match(await execute(url, 'temper', 'hang', {}, { timeout_ms: 50 }), {
+    status: 504,
+    body: { error: { code: 'TIMEOUT', details: { timeout_ms: 50 } } }
+  })
   t.match(await execute(url, 'temper', 'exit'), { status: 422 })
   t.match(await execute(url, 'temper', 'hush', { key: 'canary-value' }), { status: 200, body: { output: '12' } })
   t.notMatch(JSON.stringify((await request(url, '/api/executions?limit=1')).body) + server.stderr(), 'canary-value')
@@ -64,7 +102,9 @@ t.test('every endpoint answers', async t => {
 t.test('uWebSockets.js serves where it has a binary for this Node, and node:http elsewhere', async t => {
   const server = await startServer(home)
   t.teardown(server.kill)
-  const report = JSON.parse(execFileSync(node, ['-p', 'JSON.stringify(process.report.getReport())'], { encoding: 'utf8' })) as { header: { nodejsVersion: string } }
+  const report = JSON.parse(
+    execFileSync(node, ['-p', 'JSON.stringify(process.report.getReport())'], { encoding: 'utf8' })
+  ) as { header: { nodejsVersion: string } }
   const uws = hasUws(report.header.nodejsVersion.slice(1), glibcOf(report))
   t.match(server.stderr(), uws ? /listening at .*\(uWebSockets\.js\)/ : /listening at .*\(node:http\)/)
 })
@@ -126,14 +166,22 @@ t.test('a second server on the data directory is refused, naming the first; the 
   const ran = await skillet(home, ['run', 'temper:echo', 'text=from the command line', '--json'])
   t.equal(ran.status, 0)
   const { execution_id } = JSON.parse(ran.stdout) as { execution_id: string }
-  t.match(await request(server.url, `/api/executions/${execution_id}`), { status: 200, body: { transport: 'cli', output: 'from the command line' } })
+  t.match(await request(server.url, `/api/executions/${execution_id}`), {
+    status: 200,
+    body: { transport: 'cli', output: 'from the command line' }
+  })
 
   let child
   const waiting = skillet(home, ['run', 'temper:wait'], { running: started => { child = started } })
-  await until(async () => (await request(server.url, '/api/executions?status=running&tool_name=wait')).body['total'] === 1)
+  await until(async () =>
+    (await request(server.url, '/api/executions?status=running&tool_name=wait')).body['total'] === 1)
   const { body: { executions } } = await request(server.url, '/api/executions?status=running&tool_name=wait')
   const [{ id = '' } = {}] = executions as { id: string }[]
-  t.match(await request(server.url, `/api/executions/${id}/cancel`, '', { headers: {} }), { status: 200, body: { status: 'cancelled' } }, 'the server reaches another process\'s run')
+  t.match(
+    await request(server.url, `/api/executions/${id}/cancel`, '', { headers: {} }),
+    { status: 200, body: { status: 'cancelled' } },
+    'the server reaches another process\'s run'
+  )
   t.equal((await waiting).status, 5)
   t.ok(child)
 })
@@ -156,7 +204,9 @@ t.test('killed during executions, it has all that was acknowledged, marks the re
   }
   const clients = Array.from({ length: 8 }, client)
   const hanging = execute(server.url, 'command', 'sleep', { seconds: 3600 }).catch(() => undefined)
-  await until(async () => acknowledged.length > 100 && (await request(server.url, '/api/executions?status=running&tool_name=sleep')).body['total'] === 1)
+  await until(async () =>
+    acknowledged.length > 100
+    && (await request(server.url, '/api/executions?status=running&tool_name=sleep')).body['total'] === 1)
   killing.abort()
   await server.kill()
   await Promise.all([...clients, hanging])
@@ -167,7 +217,9 @@ t.test('killed during executions, it has all that was acknowledged, marks the re
     const { body } = await request(again.url, `/api/executions/${id}`)
     if (body['status'] !== 'success') t.fail(`${id} was acknowledged and is ${String(body['status'])}`)
   }
-  t.match(await request(again.url, '/api/executions?tool_name=sleep'), { body: { total: 1, executions: [{ status: 'interrupted' }] } })
+  t.match(await request(again.url, '/api/executions?tool_name=sleep'), {
+    body: { total: 1, executions: [{ status: 'interrupted' }] }
+  })
   t.match(await request(again.url, '/api/executions?status=running'), { body: { total: 0 } })
   const lines = (await readFile(file, 'utf8')).trim().split('\n')
   t.equal(new Set(lines).size, lines.length, 'nothing ran twice')
@@ -187,7 +239,11 @@ t.test('a start that can not succeed says why, and ends', async t => {
   t.teardown(server.kill)
   const port = new URL(server.url).port
   const elsewhere = ['--data-dir', join(home.folder, 'elsewhere')]
-  const lanAddresses = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? []).filter(({ internal }) => !internal).map(({ address }) => address).slice(0, 1)
+  const lanAddresses = Object.values(networkInterfaces())
+    .flatMap(addresses => addresses ?? [])
+    .filter(({ internal }) => !internal)
+    .map(({ address }) => address)
+    .slice(0, 1)
   const cases: [string[], NodeJS.ProcessEnv, number, RegExp][] = [
     [['--port', port, ...elsewhere], {}, 5, /port is in use/],
     [['--host', '0.0.0.0', ...elsewhere], {}, 5, /auth_required/],
@@ -207,10 +263,16 @@ t.test('a start that can not succeed says why, and ends', async t => {
 })
 
 t.test('with authentication required, only who has the key is served', async t => {
-  const server = await startServer(home, ['--auth-required', '--data-dir', join(home.folder, 'with-key')], { env: { SERVICE_API_KEY: 'open-sesame' } })
+  const server = await startServer(home, ['--auth-required', '--data-dir', join(home.folder, 'with-key')], {
+    env: { SERVICE_API_KEY: 'open-sesame' }
+  })
   t.teardown(server.kill)
   t.match(await request(server.url, '/api/health'), { status: 401, body: { error: { code: 'UNAUTHORIZED' } } })
-  t.match(await request(server.url, '/api/health', undefined, { headers: { authorization: 'Bearer open-sesame' } }), { status: 200 })
-  t.match(await request(server.url, '/api/health', undefined, { headers: { 'x-api-key': 'open-sesam' } }), { status: 401 })
+  t.match(await request(server.url, '/api/health', undefined, { headers: { authorization: 'Bearer open-sesame' } }), {
+    status: 200
+  })
+  t.match(await request(server.url, '/api/health', undefined, { headers: { 'x-api-key': 'open-sesam' } }), {
+    status: 401
+  })
   t.equal((await fetch(`${server.url}/livez`)).status, 200)
 })

@@ -32,7 +32,10 @@ description = ${JSON.stringify(ofUnit)}
 
 /** How many columns a terminal takes for a text, counted by what this test's texts are made of. */
 function columnsOf (line: string): number {
-  return [...line].reduce((sum, character) => sum + (/\p{M}/u.test(character) ? 0 : /[\u3000-\u9fff\u{1f680}]/u.test(character) ? 2 : 1), 0)
+  return [...line].reduce(
+    (sum, character) => sum + (/\p{M}/u.test(character) ? 0 : /[\u3000-\u9fff\u{1f680}]/u.test(character) ? 2 : 1),
+    0
+  )
 }
 
 /** What is left of a line to see, when a spinner has written over itself and erased the line. */
@@ -53,17 +56,26 @@ function contains (shown: string, text: string): boolean {
   return shown.replaceAll(/\s+/g, '').includes(text.replaceAll(/\s+/g, ''))
 }
 
-t.test('a terminal shows all of what a person asks for, in lines that fit', { skip: hasTerminals ? false : 'no python3 to make terminals' }, async t => {
+t.test('a terminal shows all of what a person asks for, in lines that fit', {
+  skip: hasTerminals ? false : 'no python3 to make terminals'
+}, async t => {
   const home = await visitorsHome()
   t.teardown(home.remove)
-  const run = await skillet(home, ['run', 'visitors:count-visitors', 'path_of_the_page=/', 'unit=day', '--trust', home.skills])
+  const run = await skillet(home, [
+    'run', 'visitors:count-visitors', 'path_of_the_page=/', 'unit=day', '--trust', home.skills
+  ])
   t.equal(run.status, 0, run.stderr)
-  const { executions: [execution] } = JSON.parse((await skillet(home, ['history', '--json'])).stdout) as { executions: { id: string }[] }
+  const { executions: [execution] } = JSON.parse((await skillet(home, ['history', '--json'])).stdout) as {
+    executions: { id: string }[]
+  }
   const id = execution?.id ?? 'missing'
   const asked: [string[], string[]][] = [
     [['list'], [ofSkill, ofTool, 'visitors:count-visitors', 'path_of_the_page=…']],
     [['info', 'visitors'], [ofSkill]],
-    [['info', 'visitors:count-visitors'], [ofTool, ofParameter, ofUnit, '"hour" | "day" | "week" | "month" | "quarter" | "year", default "hour"']],
+    [
+      ['info', 'visitors:count-visitors'],
+      [ofTool, ofParameter, ofUnit, '"hour" | "day" | "week" | "month" | "quarter" | "year", default "hour"']
+    ],
     [['search', 'visitors'], [ofTool, 'visitors:count-visitors']],
     [['history'], [id, 'success', 'visitors:count-visitors']],
     [['show'], [id, 'visitors:count-visitors']]
@@ -77,14 +89,20 @@ t.test('a terminal shows all of what a person asks for, in lines that fit', { sk
       t.same(shown.split('\n').map(leftOf).filter(line => columnsOf(line) > columns), [], `${what}: no line is wider`)
       // Cells may be broken side by side, but for the last of a line.
       for (const text of texts) t.ok(contains(shown, text), `${what}: ${text}\n${shown}`)
-      t.match(shown, args[0] === 'history' || args[0] === 'show' ? new RegExp(`\\b${id}\\b`) : /visitors/, `${what}: an id is in one piece`)
+      t.match(
+        shown,
+        args[0] === 'history' || args[0] === 'show' ? new RegExp(`\\b${id}\\b`) : /visitors/,
+        `${what}: an id is in one piece`
+      )
     }
   }
   const piped = await skillet(home, ['info', 'visitors:count-visitors'])
   t.ok(piped.stdout.split('\n').some(line => line.endsWith(ofParameter)), 'elsewhere a description is one line')
 })
 
-t.test('a server logs lines to read in a terminal, and JSON where that is piped', { skip: hasTerminals ? false : 'no python3 to make terminals' }, async t => {
+t.test('a server logs lines to read in a terminal, and JSON where that is piped', {
+  skip: hasTerminals ? false : 'no python3 to make terminals'
+}, async t => {
   const home = await visitorsHome()
   t.teardown(home.remove)
   for (const stderr of ['shown', 'piped'] as const) {

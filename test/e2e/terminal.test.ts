@@ -9,7 +9,8 @@ import { launch, launcher, makeHome, skillet } from '../support/program.ts'
 
 const home = await makeHome()
 t.teardown(home.remove)
-// Colours, a title, the clipboard, a link, the C1 form of a sequence, going back, turning the direction round, and bells.
+// Colours, a title, the clipboard, a link, the C1 form of a sequence, going back, turning the direction round, and
+// bells.
 const hostile = '\u001b[31mred\u001b[0m \u001b]0;title\u0007 \u001b]52;c;aGk=\u0007 \u001b]8;;http://x.example\u001b\\link\u001b]8;;\u001b\\ \u009b2J \rover \u202eback\u202c \u0007\u0008 end'
 await mkdir(join(home.skills, 'steers'), { recursive: true })
 await writeFile(join(home.skills, 'steers', 'skill.js'), `const hostile = ${JSON.stringify(hostile)}
@@ -31,10 +32,15 @@ description = "Fails with a message that steers"
 command = ["sh", "-c", "printf '\\\\033]0;title\\\\007\\\\033[2Jwrong\\\\n' >&2; exit 3"]
 `)
 
-/** Runs a command on a terminal of its own. @returns what the terminal was sent, standard output and standard error together */
+/**
+ * Runs a command on a terminal of its own.
+ * @returns what the terminal was sent, standard output and standard error together
+ */
 async function onTerminal (...args: string[]): Promise<string> {
   const command = [launcher, ...launch, ...args].map(word => `'${word}'`).join(' ')
-  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], { cwd: home.folder, env: { ...home.env, TERM: 'xterm' }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    cwd: home.folder, env: { ...home.env, TERM: 'xterm' }, stdio: ['ignore', 'pipe', 'inherit']
+  })
   let sent = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { sent += text })
   await once(child, 'close')
@@ -56,9 +62,16 @@ t.test('a terminal is not steered', { skip }, async t => {
 
   }
   t.notMatch(await onTerminal('run', 'steers:print'), /52;c|0;title/, 'sequences are taken out whole')
-  t.match(await onTerminal('run', 'steers:print'), 'first\tline\nred', 'line ends and tabs are kept, and a colour of the tool\'s is not')
+  t.match(
+    await onTerminal('run', 'steers:print'),
+    'first\tline\nred',
+    'line ends and tabs are kept, and a colour of the tool\'s is not'
+  )
   t.notMatch((await onTerminal('run', 'shell:fail')).replaceAll(own, ''), steers, 'standard error of a command')
-  for (const args of [['show'], ['show', '--output'], ['history'], ['list'], ['info', 'steers'], ['info', 'steers:print'], ['doctor'], ['search', 'steers'], ['run', 'steers:print', '--json'], ['run', `steers:print${hostile}`]]) {
+  for (const args of [
+    ['show'], ['show', '--output'], ['history'], ['list'], ['info', 'steers'], ['info', 'steers:print'], ['doctor'],
+    ['search', 'steers'], ['run', 'steers:print', '--json'], ['run', `steers:print${hostile}`]
+  ]) {
     t.notMatch((await onTerminal(...args)).replaceAll(own, ''), steers, args.join(' '))
   }
 })

@@ -17,7 +17,9 @@ function commandLine (t: Test, reading: ScriptReading, parameters: JsonObject): 
   }
   return expandCommand({ program: 'x', ...call.template }, parameters).args
 }
-const shown = ({ interface: found }: ScriptReading): string[] | undefined => found?.arguments.map(({ name, kind, type, required }: ScriptArgument) => `${name}:${kind}:${type}${required ? '!' : ''}`)
+const shown = ({ interface: found }: ScriptReading): string[] | undefined =>
+  found?.arguments.map(({ name, kind, type, required }: ScriptArgument) =>
+    `${name}:${kind}:${type}${required ? '!' : ''}`)
 
 t.test('argparse: positionals, options, flags, lists, choices and defaults, as parameters and as a command line', async t => {
   const reading = readPython(`#!/usr/bin/env python3
@@ -49,15 +51,26 @@ if __name__ == '__main__':
 `, undefined)
   t.match(reading, { program: true, about: 'Join pages.', usage: 'python join.py <out> <in>...', least: 1 })
   t.same(shown(reading), [
-    'output_file:positional:string!', 'pages:positional:integer!', 'line-width:option:integer', 'mode:option:string', 'tag:option:string', 'size:option:number', 'q:flag:string', 'o:option:string',
+    'output_file:positional:string!', 'pages:positional:integer!', 'line-width:option:integer', 'mode:option:string',
+    'tag:option:string', 'size:option:number', 'q:flag:string', 'o:option:string',
     'color:flag:string', 'no_color:flag:string'
   ])
   const call = callOf(reading.interface ?? { arguments: [], dashes: true })
-  t.match(call?.parameters.find(({ name }) => name === 'line_width'), { type: 'integer', default: 80, description: 'Width, at most 100% (default: 80)' })
-  t.match(call?.parameters.find(({ name }) => name === 'mode'), { enum: ['fast', 'slow'], default: 'fast', description: 'Mode of 80 (default: fast)' })
+  t.match(
+    call?.parameters.find(({ name }) => name === 'line_width'),
+    { type: 'integer', default: 80, description: 'Width, at most 100% (default: 80)' }
+  )
+  t.match(call?.parameters.find(({ name }) => name === 'mode'), {
+    enum: ['fast', 'slow'], default: 'fast', description: 'Mode of 80 (default: fast)'
+  })
   t.match(call?.parameters.find(({ name }) => name === 'q'), { type: 'boolean', description: 'Say nothing' })
-  t.same(commandLine(t, reading, { output_file: '-out', pages: [1, -2], line_width: 7, tag: ['-a', 'b'], size: [1.5, 2], q: true, o: '-x', no_color: true }),
-    ['--line-width=7', '--tag=-a', '--tag=b', '--size', '1.5', '2', '-q', '-o-x', '--no-color', '--', '-out', '1', '-2'])
+  const given = {
+    output_file: '-out', pages: [1, -2], line_width: 7, tag: ['-a', 'b'], size: [1.5, 2], q: true, o: '-x',
+    no_color: true
+  }
+  t.same(commandLine(t, reading, given), [
+    '--line-width=7', '--tag=-a', '--tag=b', '--size', '1.5', '2', '-q', '-o-x', '--no-color', '--', '-out', '1', '-2'
+  ])
   t.same(commandLine(t, reading, { output_file: 'out', pages: [1], q: false }), ['--', 'out', '1'])
 })
 
@@ -75,7 +88,9 @@ t.test('argparse that only running it would tell is left to a list of arguments'
   t.equal(readPython(`${head}s = p.add_subparsers(required=True)`, undefined).least, 1)
   t.equal(readPython(`${head}s = p.add_subparsers()`, undefined).least, 0)
   const rest = readPython(`${head}p.add_argument("--port", type=int, action="append", required=True)\np.add_argument("command", nargs=argparse.REMAINDER)\n`, undefined)
-  t.same(commandLine(t, rest, { port: [1, 2], command: ['python', '-m', 'x'] }), ['--port=1', '--port=2', 'python', '-m', 'x'])
+  t.same(commandLine(t, rest, { port: [1, 2], command: ['python', '-m', 'x'] }), [
+    '--port=1', '--port=2', 'python', '-m', 'x'
+  ])
 })
 
 t.test('click: arguments, options and flags of its one command', async t => {
@@ -97,8 +112,16 @@ if __name__ == "__main__":
     cli()
 `, undefined)
   t.match(reading, { program: true, about: 'Copy things.', least: 1 })
-  t.same(shown(reading), ['source:positional:string!', 'targets:positional:string', 'count:option:integer', 'shout:flag:string', 'no-shout:flag:string', 'kind:option:string!', 'name:option:string', 'verbose:flag:string'])
-  t.same(commandLine(t, reading, { source: 'a', targets: ['b', 'c'], count: 4, kind: 'b', name: ['x', 'y'], no_shout: true }), ['--count=4', '--no-shout', '--kind=b', '--name=x', '--name=y', '--', 'a', 'b', 'c'])
+  t.same(shown(reading), [
+    'source:positional:string!', 'targets:positional:string', 'count:option:integer', 'shout:flag:string',
+    'no-shout:flag:string', 'kind:option:string!', 'name:option:string', 'verbose:flag:string'
+  ])
+  t.same(
+    commandLine(t, reading, {
+      source: 'a', targets: ['b', 'c'], count: 4, kind: 'b', name: ['x', 'y'], no_shout: true
+    }),
+    ['--count=4', '--no-shout', '--kind=b', '--name=x', '--name=y', '--', 'a', 'b', 'c']
+  )
   t.equal(readPython('import click\n@click.group()\ndef cli(): pass\n@cli.command()\n@click.argument("a")\ndef one(a): pass\n', undefined).interface, undefined)
 })
 
@@ -126,10 +149,20 @@ def main():
 main()
 `, undefined)
   t.same(shown(optional), ['name:positional:string!', 'folder:positional:string', 'level:positional:integer'])
-  t.same(callOf(optional.interface ?? { arguments: [], dashes: false })?.rules, { dependentRequired: { level: ['folder'] } })
-  t.match(readPython('import sys\nprint(open(sys.argv[1]).read())\n', 'show.py <file.txt>'), { program: true, least: 1, interface: { arguments: [{ name: 'file_txt' }] } })
-  t.match(readPython('import sys\nfor f in sys.argv[1:]: print(f)\n', undefined), { program: true, least: 0, passes: true, interface: undefined })
-  t.match(readPython('"""Usage: all.py <file>..."""\nimport sys\nfor f in sys.argv[1:]: print(f)\n', undefined), { least: 1, interface: undefined })
+  t.same(callOf(optional.interface ?? { arguments: [], dashes: false })?.rules, {
+    dependentRequired: { level: ['folder'] }
+  })
+  t.match(
+    readPython('import sys\nprint(open(sys.argv[1]).read())\n', 'show.py <file.txt>'),
+    { program: true, least: 1, interface: { arguments: [{ name: 'file_txt' }] } }
+  )
+  t.match(readPython('import sys\nfor f in sys.argv[1:]: print(f)\n', undefined), {
+    program: true, least: 0, passes: true, interface: undefined
+  })
+  t.match(readPython('"""Usage: all.py <file>..."""\nimport sys\nfor f in sys.argv[1:]: print(f)\n', undefined), {
+    least: 1,
+    interface: undefined
+  })
 })
 
 t.test('libraries are told from programs, and a description from other comments', async t => {
@@ -142,16 +175,24 @@ t.test('libraries are told from programs, and a description from other comments'
   const about = (text: string): string => readShell(text, undefined).about
   t.equal(about('#!/bin/bash\n\n# Exit on error\nset -e\n'), '')
   t.equal(about('#!/bin/bash\n# Exit on error\nset -e\n'), '')
-  t.equal(about('#!/bin/bash\n# SPDX-License-Identifier: MIT\n#\n# Copyright 2020 A\n\n# Build the site\n# from its sources.\n\nset -e\n'), 'Build the site from its sources.')
+  t.equal(
+    about('#!/bin/bash\n# SPDX-License-Identifier: MIT\n#\n# Copyright 2020 A\n\n# Build the site\n# from its sources.\n\nset -e\n'),
+    'Build the site from its sources.'
+  )
   t.equal(about('# Check something.\necho\n'), 'Check something.')
-  t.equal(readNode('#!/usr/bin/env node\n/**\n * Lists things.\n *\n * @license MIT\n */\nconsole.log(1)\n', undefined).about, 'Lists things.')
+  t.equal(
+    readNode('#!/usr/bin/env node\n/**\n * Lists things.\n *\n * @license MIT\n */\nconsole.log(1)\n', undefined).about,
+    'Lists things.'
+  )
   t.equal(readPython('# -*- coding: utf-8 -*-\n# Copyright 2020\nimport os\n', undefined).about, '')
   t.equal(readPython('"""Sum up.\n"""', undefined).about, 'Sum up.')
   t.notOk(readShell('log() {\n  echo "$1"\n}\nexport A=1\n', undefined).program)
   t.ok(readShell('log() {\n  echo "$1"\n}\nlog x\n', undefined).program)
   t.notOk(readNode('export const a = 1\nexport function f () { console.log(1) }\n', undefined).program)
   t.notOk(readNode('module.exports = { a: 1 }\n', undefined).program)
-  t.ok(readNode('export function f () {}\nif (import.meta.url === `file://${process.argv[1]}`) f()\n', undefined).program)
+  t.ok(
+    readNode('export function f () {}\nif (import.meta.url === `file://${process.argv[1]}`) f()\n', undefined).program
+  )
 })
 
 t.test('shell: $1 with its guard and its usage, getopts, and what only passes its arguments on', async t => {
@@ -159,9 +200,18 @@ t.test('shell: $1 with its guard and its usage, getopts, and what only passes it
   t.same(shown(one), ['project_name:positional:string!', 'level:positional:string'])
   t.match(one, { least: 1, usage: './make-it.sh <project-name>' })
   t.same(commandLine(t, one, { project_name: '-p' }), ['-p'])
-  t.match(readShell('[ $# -lt 2 ] && { echo "Usage: $0 FROM TO" >&2; exit 2; }\ncp "$1" "$2"\n', undefined), { least: 2, interface: { arguments: [{ name: 'from' }, { name: 'to' }] } })
-  t.match(readShell('name=${1:?a name is needed}\n', undefined), { least: 1, interface: { arguments: [{ name: 'name', required: true }] } })
-  t.match(readShell('cat <<EOF\nUsage: deploy.sh [--fast] TARGET\nEOF\nwhile [ $# -gt 0 ]; do case "$1" in --fast) F=1;; esac; shift; done\n', undefined), { interface: undefined, usage: 'deploy.sh [--fast] TARGET', least: 1 })
+  t.match(readShell('[ $# -lt 2 ] && { echo "Usage: $0 FROM TO" >&2; exit 2; }\ncp "$1" "$2"\n', undefined), {
+    least: 2,
+    interface: { arguments: [{ name: 'from' }, { name: 'to' }] }
+  })
+  t.match(readShell('name=${1:?a name is needed}\n', undefined), {
+    least: 1,
+    interface: { arguments: [{ name: 'name', required: true }] }
+  })
+  t.match(
+    readShell('cat <<EOF\nUsage: deploy.sh [--fast] TARGET\nEOF\nwhile [ $# -gt 0 ]; do case "$1" in --fast) F=1;; esac; shift; done\n', undefined),
+    { interface: undefined, usage: 'deploy.sh [--fast] TARGET', least: 1 }
+  )
   t.match(readShell('exec make "$@"\n', undefined), { least: 0, passes: true, interface: undefined })
   t.match(readShell('helper() {\n  echo "$1"\n}\nhelper now\n', undefined), { least: 0, interface: { arguments: [] } })
   const options = readShell('while getopts "o:vh" opt; do\n  case $opt in\n    o) OUTPUT="$OPTARG" ;;\n    v) VERBOSE=1 ;;\n    h) exit 0 ;;\n  esac\ndone\nshift $((OPTIND - 1))\nINPUT="$1"\n', undefined)
@@ -173,12 +223,16 @@ t.test('Node.js: parseArgs, commander, yargs and process.argv', async t => {
   const parsed = readNode(`import { parseArgs } from 'node:util'
 const { values, positionals } = parseArgs({ options: { out: { type: 'string', short: 'o', default: 'a.txt' }, tag: { type: 'string', multiple: true }, loud: { type: 'boolean' } }, allowPositionals: true })
 `, undefined)
-  t.same(commandLine(t, parsed, { out: '-b', tag: ['x'], loud: true, operands: ['-y'] }), ['--out=-b', '--tag=x', '--loud', '--', '-y'])
+  t.same(commandLine(t, parsed, { out: '-b', tag: ['x'], loud: true, operands: ['-y'] }), [
+    '--out=-b', '--tag=x', '--loud', '--', '-y'
+  ])
   const commanded = readNode(`import { program } from 'commander'
 program.description('Make it').argument('<in>', 'What').argument('[more...]').requiredOption('-k, --kind <kind>', 'Which').option('-f, --fast', 'At once').option('--level <n>', 'How', '3').parse()
 `, undefined)
   t.match(commanded, { program: true, about: 'Make it', least: 1 })
-  t.same(shown(commanded), ['in:positional:string!', 'more:positional:string', 'kind:option:string!', 'fast:flag:string', 'level:option:string'])
+  t.same(shown(commanded), [
+    'in:positional:string!', 'more:positional:string', 'kind:option:string!', 'fast:flag:string', 'level:option:string'
+  ])
   t.same(commandLine(t, commanded, { in: 'a', kind: 'b', fast: true }), ['--kind=b', '--fast', '--', 'a'])
   t.equal(readNode("require('commander').program.command('a').option('-b')", undefined).interface, undefined)
   const yargs = readNode("import yargs from 'yargs'\nyargs().usage('Usage: $0 <x>').option('size', { alias: 's', type: 'number', demandOption: true, describe: 'How large', choices: [1, 2] }).option('dry', { type: 'boolean' }).parse()", undefined)
@@ -186,14 +240,25 @@ program.description('Make it').argument('<in>', 'What').argument('[more...]').re
   const argv = readNode("const [,, input, output = 'x'] = process.argv\nif (!input) {\n  console.error('Usage: a.js <input> [output]')\n  process.exit(1)\n}\n", undefined)
   t.same(shown(argv), ['input:positional:string!', 'output:positional:string'])
   t.equal(argv.usage, 'a.js <input> [output]')
-  t.match(readNode('console.log(process.argv.slice(2).join())', undefined), { least: 0, passes: true, interface: undefined })
-  t.match(readNode("if (process.argv.length < 4) { console.log('Usage: a <b> <c>'); process.exit(1) }\nconst from = process.argv[2]\nconst to = process.argv[3]", undefined), { least: 2, interface: { arguments: [{ name: 'from' }, { name: 'to' }] } })
+  t.match(readNode('console.log(process.argv.slice(2).join())', undefined), {
+    least: 0, passes: true, interface: undefined
+  })
+  t.match(
+    readNode("if (process.argv.length < 4) { console.log('Usage: a <b> <c>'); process.exit(1) }\nconst from = process.argv[2]\nconst to = process.argv[3]", undefined),
+    { least: 2, interface: { arguments: [{ name: 'from' }, { name: 'to' }] } }
+  )
 })
 
 t.test('imports: what has to be there, not what a script can do without', async t => {
-  t.same(importsOf('import os, docx.shared as d\nfrom PIL import (\n  Image,  # one\n  ImageDraw as x,\n)\nfrom . import a\nfrom ..b.c import d\ntry:\n    import fast\nexcept ImportError:\n    fast = None\nif TYPE_CHECKING:\n    import types_only\ndef f():\n    import late\n').map(({ module, names, level }) => `${level}:${module}:${names.join()}`),
-    ['0:os:', '0:docx.shared:', '0:PIL:Image,ImageDraw', '1::a', '2:b.c:d', '0:late:'])
-  t.same(readPython('# /// script\n# requires-python = ">=3.11"\n# dependencies = [\n#   "rich[all]>=13",\n#   \'httpx\',\n# ]\n# ///\nprint(1)\n', undefined).inline, ['rich[all]>=13', 'httpx'])
+  const program =
+    'import os, docx.shared as d\nfrom PIL import (\n  Image,  # one\n  ImageDraw as x,\n)\nfrom . import a\nfrom ..b.c import d\ntry:\n    import fast\nexcept ImportError:\n    fast = None\nif TYPE_CHECKING:\n    import types_only\ndef f():\n    import late\n'
+  t.same(
+    importsOf(program).map(({ module, names, level }) => `${level}:${module}:${names.join()}`),
+    ['0:os:', '0:docx.shared:', '0:PIL:Image,ImageDraw', '1::a', '2:b.c:d', '0:late:']
+  )
+  const declared =
+    '# /// script\n# requires-python = ">=3.11"\n# dependencies = [\n#   "rich[all]>=13",\n#   \'httpx\',\n# ]\n# ///\nprint(1)\n'
+  t.same(readPython(declared, undefined).inline, ['rich[all]>=13', 'httpx'])
 })
 
 t.test('what the instructions say of a script', async t => {
@@ -208,8 +273,10 @@ t.test('what the instructions say of a script', async t => {
 
 t.test('hostile sources are given up, or read, in a few seconds', async t => {
   const sources = [
-    '('.repeat(100_000), `"""${'a'.repeat(200_000)}`, 'if a:\n '.repeat(2_000), `x = ${'['.repeat(50_000)}`, `#!/bin/sh\n${'echo "$1'.repeat(20_000)}`, `usage: ${'[a '.repeat(50_000)}`,
-    `# ${'= '.repeat(100_000)}`, `p = argparse.ArgumentParser(${'f"{'.repeat(5_000)}`, `echo "${'\\'.repeat(100_000)}`, 'f() {\n'.repeat(20_000), `/*${'* '.repeat(100_000)}`, `${'- '.repeat(100_000)}x`
+    '('.repeat(100_000), `"""${'a'.repeat(200_000)}`, 'if a:\n '.repeat(2_000), `x = ${'['.repeat(50_000)}`,
+    `#!/bin/sh\n${'echo "$1'.repeat(20_000)}`, `usage: ${'[a '.repeat(50_000)}`,
+    `# ${'= '.repeat(100_000)}`, `p = argparse.ArgumentParser(${'f"{'.repeat(5_000)}`, `echo "${'\\'.repeat(100_000)}`,
+    'f() {\n'.repeat(20_000), `/*${'* '.repeat(100_000)}`, `${'- '.repeat(100_000)}x`
   ]
   for (const text of sources) {
     for (const read of [readPython, readShell, readNode]) {

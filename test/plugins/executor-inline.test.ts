@@ -9,7 +9,8 @@ import { callOf } from '../../plugins/testing/skill.ts'
 const tools: Record<string, InlineTool> = {
   'subject:echo': ({ text }) => text,
   'subject:fail': ({ message }) => { throw new Error(String(message)) },
-  'subject:sleep': async ({ ms }) => await new Promise(resolve => { setTimeout(() => { resolve('slept') }, Number(ms)) }),
+  'subject:sleep': async ({ ms }) =>
+    await new Promise(resolve => { setTimeout(() => { resolve('slept') }, Number(ms)) }),
   'subject:hang': async () => await new Promise(() => {}),
   'subject:output': ({ bytes }) => 'x'.repeat(Number(bytes)),
   'subject:append': ({ file, text }) => { appendFileSync(String(file), String(text)) },
@@ -46,11 +47,23 @@ testExecutor('executor-inline', {
 t.test('a value that is no string is JSON, and no value is an empty output', async t => {
   const { executor, close } = await open({})
   t.teardown(close)
-  const task = (name: string): Parameters<Executor['run']>[0] => ({ ...call(name), execution_id: 'x', timeout_ms: 1000, config: {} })
+  const task = (name: string): Parameters<Executor['run']>[0] =>
+    ({ ...call(name), execution_id: 'x', timeout_ms: 1000, config: {} })
   const observer: TaskObserver = { started () {}, progress () {}, log () {} }
-  t.match(await executor.run(task('json'), observer, new AbortController().signal), { status: 'success', output: '{"a":[1,null]}' })
-  t.match(await executor.run({ ...task('append'), parameters: { file: `${t.testdir()}/f`, text: '' } }, observer, new AbortController().signal), { status: 'success', output: '' })
-  t.match(await executor.run(task('toString'), observer, new AbortController().signal), { status: 'failed', error: { message: 'subject:toString has no function' } })
+  t.match(await executor.run(task('json'), observer, new AbortController().signal), {
+    status: 'success',
+    output: '{"a":[1,null]}'
+  })
+  t.match(
+    await executor.run(
+      { ...task('append'), parameters: { file: `${t.testdir()}/f`, text: '' } }, observer, new AbortController().signal
+    ),
+    { status: 'success', output: '' }
+  )
+  t.match(await executor.run(task('toString'), observer, new AbortController().signal), {
+    status: 'failed',
+    error: { message: 'subject:toString has no function' }
+  })
 })
 
 t.test('a tool reports progress and logs while it runs, is told of its end, and is not heard after it', async t => {

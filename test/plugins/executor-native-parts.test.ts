@@ -5,7 +5,9 @@ import { HelperProcess, type HelperAnswer } from '../../plugins/executor-native/
 import { LiveText } from '../../plugins/executor-native/live-text.ts'
 import { outcomeOf, refusalOf, textOf } from '../../plugins/executor-native/outcome.ts'
 import { createDecoder } from '../../plugins/executor-native/decoder.ts'
-import { encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper } from '../../plugins/executor-native/protocol.ts'
+import {
+  encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper
+} from '../../plugins/executor-native/protocol.ts'
 import { whyRefused } from '../../plugins/executor-native/refusal.ts'
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map(array => Buffer.from(array))
@@ -28,7 +30,9 @@ const toHelper: fc.Arbitrary<ToHelper> = fc.oneof(
   fc.record({ type: fc.constant('stop' as const), id }),
   fc.record({
     type: fc.constant('run' as const), id, program: text, args: fc.array(text), cwd: text,
-    env: fc.dictionary(fc.string({ minLength: 1, unit: fc.constantFrom('A', 'b', '_', 'é') }), text).map(env => ({ ...env })), stdin: fc.boolean(), live: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat(), rules: fc.nat()
+    env: fc.dictionary(fc.string({ minLength: 1, unit: fc.constantFrom('A', 'b', '_', 'é') }), text)
+      .map(env => ({ ...env })),
+    stdin: fc.boolean(), live: fc.boolean(), output_bytes_max: fc.nat(), output_bytes_stop: fc.nat(), rules: fc.nat()
   })
 )
 const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
@@ -36,45 +40,60 @@ const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
   fc.record({ type: fc.constant('output' as const), id }),
   fc.record({ type: fc.constant('refused' as const), id, why: fc.constantFrom(...refusals), system_code: text }),
   fc.record({
-    type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.maxSafeNat(), stderr: fc.string({ unit: 'binary' }), exit_code: fc.nat({ max: 255 }), signal: fc.constant(null)
+    type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.maxSafeNat(),
+    stderr: fc.string({ unit: 'binary' }), exit_code: fc.nat({ max: 255 }), signal: fc.constant(null)
   }),
   fc.record({
-    type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.nat(), stderr: text, exit_code: fc.constant(null), signal: fc.constantFrom('SIGKILL' as const, 'SIGTERM' as const, 'SIGABRT' as const)
+    type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.nat(), stderr: text,
+    exit_code: fc.constant(null), signal: fc.constantFrom('SIGKILL' as const, 'SIGTERM' as const, 'SIGABRT' as const)
   })
 )
 
 function arrive<M extends ToHelper | FromHelper> (t: Test, message: fc.Arbitrary<M>, read: (bytes: Buffer) => M): void {
-  fc.assert(fc.property(fc.array(fc.tuple(message, bytes)), fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (sent, lengths) => {
-    const received: [M, Buffer][] = []
-    const decode = createDecoder(read, (message, payload) => { received.push([message, Buffer.from(payload)]) })
-    for (const chunk of cut(Buffer.concat(sent.map(([message, payload]) => encode(message, payload))), lengths)) decode(chunk)
-    t.same(received, sent)
-  }))
+  fc.assert(fc.property(
+    fc.array(fc.tuple(message, bytes)),
+    fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }),
+    (sent, lengths) => {
+      const received: [M, Buffer][] = []
+      const decode = createDecoder(read, (message, payload) => { received.push([message, Buffer.from(payload)]) })
+      for (const chunk of cut(Buffer.concat(sent.map(([message, payload]) => encode(message, payload))), lengths)) {
+        decode(chunk)
+      }
+      t.same(received, sent)
+    }
+  ))
 }
 
 t.test('messages and payloads arrive whole and in order, however the pipe cuts them', async t => {
   arrive(t, toHelper, readToHelper)
   arrive(t, fromHelper, readFromHelper)
   t.throws(() => { createDecoder(readToHelper, () => {})(Buffer.alloc(8, 0xff)) }, /out of step/)
-  t.throws(() => { createDecoder(readFromHelper, () => {})(encode({ type: 'refused', id: 1, why: 'missing', system_code: '' }).fill(9, 16, 20)) }, /out of step/)
+  t.throws(() => { createDecoder(readFromHelper, () => {})(
+    encode({ type: 'refused', id: 1, why: 'missing', system_code: '' }).fill(9, 16, 20)
+  ) }, /out of step/)
 })
 
 t.test('what is told of an output while it comes is the beginning of what is kept, whole characters and all that fits', async t => {
   const text = fc.string({ unit: 'binary', maxLength: 40 }).map(text => Buffer.from(text))
-  fc.assert(fc.property(fc.array(fc.oneof(text, bytes)), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), fc.integer({ min: 1, max: 400 }), (parts, lengths, max) => {
-    const whole = Buffer.concat(parts)
-    const head = new Head(max)
-    const live = new LiveText(max)
-    let told = ''
-    for (const chunk of cut(whole, lengths)) {
-      const kept = head.add(chunk)
-      told += live.add(chunk.subarray(0, kept))
+  fc.assert(fc.property(
+    fc.array(fc.oneof(text, bytes)),
+    fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
+    fc.integer({ min: 1, max: 400 }),
+    (parts, lengths, max) => {
+      const whole = Buffer.concat(parts)
+      const head = new Head(max)
+      const live = new LiveText(max)
+      let told = ''
+      for (const chunk of cut(whole, lengths)) {
+        const kept = head.add(chunk)
+        told += live.add(chunk.subarray(0, kept))
+      }
+      const { output, output_truncated } = textOf(head.kept, whole.length, max)
+      t.ok(output.startsWith(told))
+      // At most an unfinished character is still to come.
+      if (!output_truncated) t.ok(Buffer.byteLength(output.slice(told.length)) <= 9, JSON.stringify({ output, told }))
     }
-    const { output, output_truncated } = textOf(head.kept, whole.length, max)
-    t.ok(output.startsWith(told))
-    // At most an unfinished character is still to come.
-    if (!output_truncated) t.ok(Buffer.byteLength(output.slice(told.length)) <= 9, JSON.stringify({ output, told }))
-  }), { numRuns: 300 })
+  ), { numRuns: 300 })
 })
 
 t.test('the beginning and the end of a stream are kept, within their bounds', async t => {
@@ -90,30 +109,46 @@ t.test('the beginning and the end of a stream are kept, within their bounds', as
     t.equal(head.bytes, whole.length)
     t.equal(tail.bytes, whole.length)
   }))
-  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), fc.integer({ min: 4, max: 100 }), (text, lengths, max) => {
-    const tail = new Tail(max)
-    for (const part of cut(Buffer.from(text), lengths)) tail.add(part)
-    t.ok(text.endsWith(tail.text), 'whole characters of the end')
-    t.ok(Buffer.byteLength(tail.text) > Math.min(max, Buffer.byteLength(text)) - 4 || tail.text === text, 'as many as fit')
-  }))
+  fc.assert(fc.property(
+    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+    fc.integer({ min: 4, max: 100 }),
+    (text, lengths, max) => {
+      const tail = new Tail(max)
+      for (const part of cut(Buffer.from(text), lengths)) tail.add(part)
+      t.ok(text.endsWith(tail.text), 'whole characters of the end')
+      t.ok(
+        Buffer.byteLength(tail.text) > Math.min(max, Buffer.byteLength(text)) - 4 || tail.text === text,
+        'as many as fit'
+      )
+    }
+  ))
 })
 
 t.test('text of what was kept never holds half a character, nor more bytes than are allowed', async t => {
-  fc.assert(fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }), fc.integer({ min: 1, max: 50 }), (text, max) => {
-    const whole = Buffer.from(text)
-    const { output, output_truncated } = textOf(whole.subarray(0, max), whole.length, max)
-    t.equal(output_truncated, whole.length > max)
-    if (output_truncated) {
-      const kept = output.slice(0, output.lastIndexOf('\n[output truncated: '))
-      t.ok(text.startsWith(kept) && Buffer.byteLength(kept) > max - 4 && Buffer.byteLength(kept) <= max)
-    } else t.equal(output, text)
-  }))
+  fc.assert(fc.property(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }),
+    fc.integer({ min: 1, max: 50 }),
+    (text, max) => {
+      const whole = Buffer.from(text)
+      const { output, output_truncated } = textOf(whole.subarray(0, max), whole.length, max)
+      t.equal(output_truncated, whole.length > max)
+      if (output_truncated) {
+        const kept = output.slice(0, output.lastIndexOf('\n[output truncated: '))
+        t.ok(text.startsWith(kept) && Buffer.byteLength(kept) > max - 4 && Buffer.byteLength(kept) <= max)
+      } else t.equal(output, text)
+    }
+  ))
   const { output, output_truncated } = textOf(Buffer.alloc(10, 0xff), 10, 10)
-  t.ok(output.startsWith('\ufffd'.repeat(3)) && !output.startsWith('\ufffd'.repeat(4)) && output_truncated, 'replacements count, too')
+  t.ok(
+    output.startsWith('\ufffd'.repeat(3)) && !output.startsWith('\ufffd'.repeat(4)) && output_truncated,
+    'replacements count, too'
+  )
 })
 
 t.test('a system without room is told from a command that can\'t run', async t => {
-  const why = async (code: string): Promise<string> => await whyRefused(Object.assign(new Error(code), { code }), { program: 'x', cwd: '/', env: {} })
+  const why = async (code: string): Promise<string> =>
+    await whyRefused(Object.assign(new Error(code), { code }), { program: 'x', cwd: '/', env: {} })
   t.equal(await why('EAGAIN'), 'resources')
   t.equal(await why('EMFILE'), 'resources')
   t.equal(await why('E2BIG'), 'too_long')
@@ -124,16 +159,37 @@ t.test('a system without room is told from a command that can\'t run', async t =
 t.test('a missing command is named with the packages that bring it', async t => {
   const subject = { name: 'a:b', program: 'sqlite3', cwd: '/', outputBytesMax: 1000 }
   const packages = { debian: 'sqlite3', homebrew: 'sqlite' }
-  t.match(refusalOf(subject, 'missing', 'ENOENT'), { status: 'failed', error: { message: 'a:b could not be started: the command "sqlite3" was not found; install it with apt-get install sqlite3 (Debian, Ubuntu) or brew install sqlite (Homebrew)', details: { exit_code: 127, command: 'sqlite3', packages } } })
-  t.match(refusalOf({ ...subject, program: 'constructor' }, 'missing', 'ENOENT'), { error: { message: 'a:b could not be started: the command "constructor" was not found' } })
-  const ended = (exit_code: number, stderr: string): unknown => outcomeOf(subject, { type: 'ended', id: 1, exit_code, signal: null, stdout_bytes: 0, flooded: false, stderr }, Buffer.alloc(0))
-  for (const stderr of ['sh: 1: sqlite3: not found\n', 'bash: line 1: sqlite3: command not found', 'env: ‘sqlite3’: No such file or directory']) t.match(ended(127, stderr), { error: { message: /; install it with apt-get install sqlite3 /, details: { packages } } }, stderr)
+  t.match(refusalOf(subject, 'missing', 'ENOENT'), {
+    status: 'failed',
+    error: {
+      message: 'a:b could not be started: the command "sqlite3" was not found; install it with apt-get install sqlite3 (Debian, Ubuntu) or brew install sqlite (Homebrew)',
+      details: { exit_code: 127, command: 'sqlite3', packages }
+    }
+  })
+  t.match(refusalOf({ ...subject, program: 'constructor' }, 'missing', 'ENOENT'), {
+    error: { message: 'a:b could not be started: the command "constructor" was not found' }
+  })
+  const ended = (exit_code: number, stderr: string): unknown => outcomeOf(
+    subject, { type: 'ended', id: 1, exit_code, signal: null, stdout_bytes: 0, flooded: false, stderr }, Buffer.alloc(0)
+  )
+  for (const stderr of [
+    'sh: 1: sqlite3: not found\n', 'bash: line 1: sqlite3: command not found',
+    'env: ‘sqlite3’: No such file or directory'
+  ]) {
+    t.match(
+      ended(127, stderr),
+      { error: { message: /; install it with apt-get install sqlite3 /, details: { packages } } },
+      stderr
+    )
+  }
   t.notMatch(ended(1, 'sh: 1: sqlite3: not found'), { error: { message: /install/ } })
 })
 
 t.test('a helper that says what none may is ended, and its run with it', async t => {
   const started = encode({ type: 'started', id: 1, pid: 2 ** 22 })
-  const ended = { type: 'ended' as const, id: 1, exit_code: 0, signal: null, stdout_bytes: 3, flooded: false, stderr: '' }
+  const ended = {
+    type: 'ended' as const, id: 1, exit_code: 0, signal: null, stdout_bytes: 3, flooded: false, stderr: ''
+  }
   const number = (message: FromHelper, at: number, value: number): Buffer => {
     const bytes = encode(message)
     bytes.writeUInt32LE(value, 8 + at)
@@ -160,7 +216,14 @@ t.test('a helper that says what none may is ended, and its run with it', async t
     const code = `const { Socket } = require('node:net'); const pipe = new Socket({ fd: 3 }); pipe.once('data', () => { pipe.write(Buffer.from('${Buffer.concat(frames).toString('base64')}', 'base64')) })`
     const helper = new HelperProcess({ file: process.execPath, args: ['-e', code], env: {} })
     const answers: HelperAnswer[] = []
-    helper.run({ program: 'true', args: [], cwd: '/', env: {}, live: false, output_bytes_max: 10, output_bytes_stop: 100, rules: 0 }, undefined, answer => { answers.push(answer) })
+    helper.run(
+      {
+        program: 'true', args: [], cwd: '/', env: {}, live: false, output_bytes_max: 10, output_bytes_stop: 100,
+        rules: 0
+      },
+      undefined,
+      answer => { answers.push(answer) }
+    )
     t.match(await helper.gone, /out of step|outside buffer bounds/, name)
     t.match(answers.at(-1), { type: 'lost' }, name)
   }

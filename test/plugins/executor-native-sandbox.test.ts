@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +36,9 @@ const user = join(home, 'home')
 process.env['HOME'] = user
 
 /** A call of a script by a skill that is not trusted. */
-function untrusted (command: string[], permissions: Permissions = {}, parameters: JsonObject = {}, name = 'subject'): Call {
+function untrusted (
+  command: string[], permissions: Permissions = {}, parameters: JsonObject = {}, name = 'subject'
+): Call {
   const call = commandCall(command, parameters, { directory: join(user, 'skill') })
   const skill = { ...call.skill, name, trusted: false, permissions: { ...call.skill.permissions, ...permissions } }
   return { ...call, skill }
@@ -42,7 +46,8 @@ function untrusted (command: string[], permissions: Permissions = {}, parameters
 
 const shell = (script: string, permissions: Permissions = {}, parameters: JsonObject = {}): Call =>
   untrusted(['sh', '-c', '{{script}}'], permissions, { script: `HOME=${user}; ${script}`, ...parameters })
-const script = (text: string, permissions: Permissions = {}): Call => untrusted([process.execPath, '-e', '{{text}}'], permissions, { text })
+const script = (text: string, permissions: Permissions = {}): Call =>
+  untrusted([process.execPath, '-e', '{{text}}'], permissions, { text })
 
 async function open (t: Test, mode: 'required' | 'off'): Promise<Executor> {
   const { service, close } = await openPlugin(native, { config: { isolation: { mode } }, data_dir: join(home, 'data') })
@@ -65,17 +70,22 @@ const listen = async (server: Server, at: number | string): Promise<Server> => {
 
 if (missing === undefined) testExecutor('executor-native in a sandbox', {
   async open (config) {
-    const { service: executor, close } = await openPlugin(native, { config: { ...config, isolation: { mode: 'required' } } })
+    const { service: executor, close } = await openPlugin(native, {
+      config: { ...config, isolation: { mode: 'required' } }
+    })
     return { executor, close }
   },
   isolation: 'sandbox',
   calls: {
     echo: text => untrusted(['printf', '%s', '{{text}}'], {}, { text }),
-    fail: message => untrusted(['sh', '-c', 'printf "first line\\n%s\\n" "$1" >&2; exit 3', 'sh', '{{message}}'], {}, { message }),
+    fail: message =>
+      untrusted(['sh', '-c', 'printf "first line\\n%s\\n" "$1" >&2; exit 3', 'sh', '{{message}}'], {}, { message }),
     sleep: ms => shell(`sleep ${ms / 1000}; printf slept`),
     hang: () => untrusted(['sleep', '100000']),
     output: bytes => shell(`head -c ${bytes} /dev/zero | tr "\\0" x`),
-    append: (file, text) => untrusted(['sh', '-c', 'printf %s "$1" >> "$2"', 'sh', '{{text}}', '{{file}}'], { write: ['{{file}}'] }, { text, file })
+    append: (file, text) => untrusted(
+      ['sh', '-c', 'printf %s "$1" >> "$2"', 'sh', '{{text}}', '{{file}}'], { write: ['{{file}}'] }, { text, file }
+    )
   },
   concurrency: { config: { execution: { processes: 3 } }, limit: 3, hang: untrusted(['sleep', '100000']) }
 })
@@ -101,7 +111,8 @@ t.test('what a command can do to the machine, it can no more in the sandbox', { 
   t.teardown(() => abstract.close())
   const victim = spawn('sleep', ['1000'], { stdio: 'ignore' })
   t.teardown(() => victim.kill('SIGKILL'))
-  const connect = (to: string, permissions?: Permissions): Call => script(`require('net').connect(${to}).on('data', d => console.log(String(d))).on('error', e => console.log(e.code))`, permissions)
+  const connect = (to: string, permissions?: Permissions): Call =>
+    script(`require('net').connect(${to}).on('data', d => console.log(String(d))).on('error', e => console.log(e.code))`, permissions)
   const outside = join(tmpdir(), `skillet-outside-${process.pid}`)
   t.teardown(() => { rmSync(outside, { force: true }) })
   symlinkSync(join(user, '.ssh'), join(user, 'link'))
@@ -110,22 +121,88 @@ t.test('what a command can do to the machine, it can no more in the sandbox', { 
     { name: 'reads a key', call: shell('cat ~/.ssh/id_rsa'), succeeds: /secret key/, stopped: denied },
     { name: 'lists the folder of keys', call: shell('ls ~/.ssh'), succeeds: /id_rsa/, stopped: denied },
     { name: 'reads a key by a link', call: shell('cat ~/link/id_rsa'), succeeds: /secret key/, stopped: denied },
-    { name: 'reads a token below .config', call: shell('cat ~/.config/gcloud/token'), succeeds: /secret token/, stopped: denied },
-    { name: 'reads the history', call: shell(`cat ${home}/data/history.mdb`), succeeds: /secret history/, stopped: denied },
-    { name: 'reads the variables of the server', call: shell(`tr '\\0' '\\n' < /proc/${process.pid}/environ`), succeeds: /^PATH=/m, stopped: denied },
-    { name: 'sees the processes of the machine', call: shell(`test -e /proc/${victim.pid}/comm && cat /proc/${victim.pid}/comm || echo cannot`), succeeds: /sleep/, stopped: /cannot/ },
-    { name: 'signals a process', call: shell(`kill -0 ${victim.pid} && echo done`), succeeds: /done/, stopped: /No such process|not permitted/ },
-    { name: 'changes the priority of a process', call: shell(`renice -n 5 -p ${victim.pid} >/dev/null && echo done`), succeeds: /done/, stopped: /No such process|denied|not permitted/ },
+    {
+      name: 'reads a token below .config', call: shell('cat ~/.config/gcloud/token'), succeeds: /secret token/,
+      stopped: denied
+    },
+    {
+      name: 'reads the history', call: shell(`cat ${home}/data/history.mdb`), succeeds: /secret history/,
+      stopped: denied
+    },
+    {
+      name: 'reads the variables of the server',
+      call: shell(`tr '\\0' '\\n' < /proc/${process.pid}/environ`),
+      succeeds: /^PATH=/m,
+      stopped: denied
+    },
+    {
+      name: 'sees the processes of the machine',
+      call: shell(`test -e /proc/${victim.pid}/comm && cat /proc/${victim.pid}/comm || echo cannot`),
+      succeeds: /sleep/,
+      stopped: /cannot/
+    },
+    {
+      name: 'signals a process',
+      call: shell(`kill -0 ${victim.pid} && echo done`),
+      succeeds: /done/,
+      stopped: /No such process|not permitted/
+    },
+    {
+      name: 'changes the priority of a process',
+      call: shell(`renice -n 5 -p ${victim.pid} >/dev/null && echo done`),
+      succeeds: /done/,
+      stopped: /No such process|denied|not permitted/
+    },
     { name: 'writes into the home', call: shell('echo x > ~/new && echo done'), succeeds: /done/, stopped: denied },
-    { name: 'writes into its own folder', call: shell(`echo x > ${user}/skill/new && echo done`), succeeds: /done/, stopped: denied },
-    { name: 'writes into /tmp of the machine', call: shell(`echo x > ${outside}; cat ${outside}`), succeeds: /x/, stopped: denied },
-    { name: 'changes the mode of a file', call: shell('chmod 600 ~/notes.txt && echo done'), succeeds: /done/, stopped: denied },
-    { name: 'changes the time of a file', call: shell('touch -d 2001-01-01 ~/notes.txt && echo done'), succeeds: /done/, stopped: denied },
+    {
+      name: 'writes into its own folder',
+      call: shell(`echo x > ${user}/skill/new && echo done`),
+      succeeds: /done/,
+      stopped: denied
+    },
+    {
+      name: 'writes into /tmp of the machine',
+      call: shell(`echo x > ${outside}; cat ${outside}`),
+      succeeds: /x/,
+      stopped: denied
+    },
+    {
+      name: 'changes the mode of a file',
+      call: shell('chmod 600 ~/notes.txt && echo done'),
+      succeeds: /done/,
+      stopped: denied
+    },
+    {
+      name: 'changes the time of a file',
+      call: shell('touch -d 2001-01-01 ~/notes.txt && echo done'),
+      succeeds: /done/,
+      stopped: denied
+    },
     { name: 'removes a file', call: shell('rm ~/project/main.c && echo done'), succeeds: /done/, stopped: denied },
-    { name: 'reaches a port of the machine', call: connect(`{ host: '127.0.0.1', port: ${port} }`), succeeds: /reached/, stopped: /ECONNREFUSED|ENETUNREACH|EACCES/ },
-    { name: 'reaches a socket of the machine', call: connect(`{ path: ${JSON.stringify(path)} }`), succeeds: /reached/, stopped: /EACCES/ },
-    { name: 'reaches an abstract socket', call: connect(`{ path: '\\0skillet-${process.pid}' }`), succeeds: /reached/, stopped: /EACCES|ECONNREFUSED/ },
-    { name: 'reaches a socket, though it may use the network', call: connect(`{ path: ${JSON.stringify(path)} }`, { network: true }), succeeds: /reached/, stopped: /EACCES/ }
+    {
+      name: 'reaches a port of the machine',
+      call: connect(`{ host: '127.0.0.1', port: ${port} }`),
+      succeeds: /reached/,
+      stopped: /ECONNREFUSED|ENETUNREACH|EACCES/
+    },
+    {
+      name: 'reaches a socket of the machine',
+      call: connect(`{ path: ${JSON.stringify(path)} }`),
+      succeeds: /reached/,
+      stopped: /EACCES/
+    },
+    {
+      name: 'reaches an abstract socket',
+      call: connect(`{ path: '\\0skillet-${process.pid}' }`),
+      succeeds: /reached/,
+      stopped: /EACCES|ECONNREFUSED/
+    },
+    {
+      name: 'reaches a socket, though it may use the network',
+      call: connect(`{ path: ${JSON.stringify(path)} }`, { network: true }),
+      succeeds: /reached/,
+      stopped: /EACCES/
+    }
   ]
   for (const attack of attacks) {
     const open_ = await open(t, 'off')
@@ -143,27 +220,49 @@ t.test('what a command can do to the machine, it can no more in the sandbox', { 
 t.test('root gets no capability back, and no namespace, mount or setting of the system', { skip }, async t => {
   const executor = await open(t, 'required')
   t.match(await said(executor, shell('grep Cap /proc/self/status')), /CapEff:\s+0+\n[^]*CapBnd:\s+0+\n/)
-  for (const command of ['unshare -r true', 'unshare -m true', 'unshare -n true', 'mount -t tmpfs none /mnt', 'mount -o remount,rw /', 'umount /proc', 'umount /tmp', 'echo 1 > /proc/sys/kernel/core_pattern', 'echo h > /proc/sysrq-trigger', 'kill -9 1', 'grep root /etc/shadow', 'cat /proc/1/environ', 'cat /proc/1/cmdline | grep -a hide', 'ls /dev/shm/.. /dev/mem && cat /dev/mem', 'chroot / true', 'nsenter -t 1 -m true', 'hostname other', 'date -s 2001-01-01', 'mknod /dev/shm/null c 1 3']) {
-    t.match(await runCall(executor, shell(command)), { status: 'failed', error: { details: { exit_code: /[1-9]/ } } }, command)
+  for (const command of [
+    'unshare -r true', 'unshare -m true', 'unshare -n true', 'mount -t tmpfs none /mnt', 'mount -o remount,rw /',
+    'umount /proc', 'umount /tmp', 'echo 1 > /proc/sys/kernel/core_pattern', 'echo h > /proc/sysrq-trigger',
+    'kill -9 1', 'grep root /etc/shadow', 'cat /proc/1/environ', 'cat /proc/1/cmdline | grep -a hide',
+    'ls /dev/shm/.. /dev/mem && cat /dev/mem', 'chroot / true', 'nsenter -t 1 -m true', 'hostname other',
+    'date -s 2001-01-01', 'mknod /dev/shm/null c 1 3'
+  ]) {
+    t.match(
+      await runCall(executor, shell(command)), { status: 'failed', error: { details: { exit_code: /[1-9]/ } } }, command
+    )
   }
 })
 
 t.test('what a command may do by default', { skip }, async t => {
   const executor = await open(t, 'required')
-  t.match(await said(executor, shell('cat ~/notes.txt ~/.config/other/settings ~/project/main.c ~/skill/data.txt')), /open notesopenint main;of the skill/)
+  t.match(
+    await said(executor, shell('cat ~/notes.txt ~/.config/other/settings ~/project/main.c ~/skill/data.txt')),
+    /open notesopenint main;of the skill/
+  )
   t.match(await said(executor, shell('echo x > $TMPDIR/a && cat $TMPDIR/a; echo y > /dev/shm/b && cat /dev/shm/b; echo z > /dev/null')), /x\ny/)
-  t.match(await said(executor, script('console.log(require("os").cpus().length > 0, process.getuid())')), new RegExp(`true ${process.getuid?.()}`))
-  t.match(await said(executor, script('require("child_process").execFile("true", () => console.log("a pipe works"))')), /a pipe works/)
+  t.match(
+    await said(executor, script('console.log(require("os").cpus().length > 0, process.getuid())')),
+    new RegExp(`true ${process.getuid?.()}`)
+  )
+  t.match(
+    await said(executor, script('require("child_process").execFile("true", () => console.log("a pipe works"))')),
+    /a pipe works/
+  )
 })
 
 t.test('the folder for temporary files belongs to one run, and is gone after it', { skip }, async t => {
   const executor = await open(t, 'required')
-  const first = (await said(executor, shell('mkdir -p $TMPDIR/a/b && echo x > $TMPDIR/a/b/c && chmod 0 $TMPDIR/a && echo $TMPDIR'))).trim()
+  const first = (
+    await said(executor, shell('mkdir -p $TMPDIR/a/b && echo x > $TMPDIR/a/b/c && chmod 0 $TMPDIR/a && echo $TMPDIR'))
+  ).trim()
   t.match(first, /^\/tmp\/skill-\d+\/\d+$/)
   t.match(await said(executor, shell(`ls ${first} && echo there`)), /No such file/)
   t.notOk(existsSync(first), 'it was never on the machine')
   const other = untrusted(['sh', '-c', '{{script}}'], {}, { script: `ls -R /tmp; ls ${first}/..` }, 'other')
-  t.match(await said(executor, { ...other, skill: { ...other.skill, directory: join(user, 'project') } }), /Permission denied|cannot open/)
+  t.match(
+    await said(executor, { ...other, skill: { ...other.skill, directory: join(user, 'project') } }),
+    /Permission denied|cannot open/
+  )
 })
 
 t.test('permissions open what they name, and no more', { skip }, async t => {
@@ -173,15 +272,28 @@ t.test('permissions open what they name, and no more', { skip }, async t => {
   t.equal(readFileSync(join(user, 'project', 'a', 'new'), 'utf8'), 'x\n')
   t.match(await said(executor, shell('echo x > ~/other', inProject)), /Read-only|denied/)
   const named = { write: ['{{place}}'] }
-  t.match(await said(executor, shell('echo x > ~/project/b && echo done', named, { place: join(user, 'project') })), /done/)
-  for (const place of ['/', user, join(user, '.ssh'), join(user, '.ssh', 'id_rsa'), join(user, 'link'), join(home, 'data'), '/etc']) {
-    t.match(await runCall(executor, shell('echo x', named, { place })), { status: 'failed', error: { message: /may not write to .*: it holds/ } }, place)
+  t.match(
+    await said(executor, shell('echo x > ~/project/b && echo done', named, { place: join(user, 'project') })),
+    /done/
+  )
+  for (const place of [
+    '/', user, join(user, '.ssh'), join(user, '.ssh', 'id_rsa'), join(user, 'link'), join(home, 'data'), '/etc'
+  ]) {
+    t.match(
+      await runCall(executor, shell('echo x', named, { place })),
+      { status: 'failed', error: { message: /may not write to .*: it holds/ } },
+      place
+    )
   }
   t.match(await said(executor, shell('echo x > ~/project/c', named, { place: 'none' })), /denied|Read-only/)
   const reading = { read: [join(user, 'project')] }
   t.match(await said(executor, shell('cat ~/project/main.c', reading)), /int main/)
   t.match(await said(executor, shell('cat ~/notes.txt', reading)), /denied/)
-  t.match(await said(executor, shell('cat ~/.ssh/id_rsa', { read: [user] })), /denied|No such file/, 'what is secret must be named itself')
+  t.match(
+    await said(executor, shell('cat ~/.ssh/id_rsa', { read: [user] })),
+    /denied|No such file/,
+    'what is secret must be named itself'
+  )
   const tcp = await listen(createServer(socket => { socket.end('reached') }), 0)
   t.teardown(() => tcp.close())
   const address = tcp.address()
@@ -204,7 +316,10 @@ t.test('nothing that a command started outlives it: not in a session of its own,
   const executor = await open(t, 'required')
   const names = Array.from({ length: 10 }, (_, i) => `straggler${process.pid}x${i}`)
   const running = (name: string): boolean => spawnSync('pgrep', ['-f', name]).status === 0
-  const both = await Promise.all(names.map(async name => await runCall(executor, shell(`(setsid sh -c 'exec -a ${name} sleep 1000; sleep 1000 ${name}' &) ; (sh -c 'setsid sh -c "sleep 1000; : ${name}" & ' &) ; sleep 0.05`))))
+  const both = await Promise.all(names.map(async name => await runCall(
+    executor,
+    shell(`(setsid sh -c 'exec -a ${name} sleep 1000; sleep 1000 ${name}' &) ; (sh -c 'setsid sh -c "sleep 1000; : ${name}" & ' &) ; sleep 0.05`)
+  )))
   t.same(both.map(({ status }) => status), names.map(() => 'success'))
   await until(() => !names.some(running))
   const stopped = runCall(executor, shell(`setsid sh -c "sleep 1000; : ${names[0]}" & sleep 1000`), 300)
@@ -216,9 +331,14 @@ t.test('a command neither sees nor ends those of other skills', { skip }, async 
   const executor = await open(t, 'required')
   const secret = `value-of-${process.pid}`
   const first = untrusted(['sh', '-c', 'sleep 2; echo survived'], {}, {}, 'first')
-  const waits = executor.run({ execution_id: 'x', ...first, secrets: { TOKEN: secret }, timeout_ms: 60_000, config: {} }, { started () {}, progress () {}, log () {} }, new AbortController().signal)
+  const waits = executor.run(
+    { execution_id: 'x', ...first, secrets: { TOKEN: secret }, timeout_ms: 60_000, config: {} },
+    { started () {}, progress () {}, log () {} },
+    new AbortController().signal
+  )
   const other = shell('cat /proc/[0-9]*/environ | tr "\\0" "\\n"; kill -9 -1; for p in $(seq 2 300); do kill -9 $p; done; echo tried')
-  const printed = await said(executor, { ...other, skill: { ...other.skill, name: 'other', directory: join(user, 'project') } })
+  const printed =
+    await said(executor, { ...other, skill: { ...other.skill, name: 'other', directory: join(user, 'project') } })
   t.notMatch(printed, secret)
   t.match(await waits, { status: 'success', output: /survived/ })
 })
@@ -232,7 +352,9 @@ t.test('all end with the process that started them, even when it is killed', { s
     const call = ${JSON.stringify(shell(`setsid sh -c "sleep 1000; : ${name}" & sleep 1000; : ${name}`))}
     void service.run({ execution_id: 'x', ...call, timeout_ms: 600000, config: {} }, { started () { console.log('started') }, progress () {}, log () {} }, new AbortController().signal)`
   for (let round = 0; round < 5; round++) {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit']
+    })
     await once(child.stdout, 'data')
     await until(() => spawnSync('pgrep', ['-f', `: ${name}`]).status === 0)
     child.kill('SIGKILL')
@@ -248,21 +370,36 @@ t.test('where it can\'t be had, a command fails, says why, and never runs withou
   const { silentLogger: log } = await import('../../kernel/index.ts')
   const without = (mode: 'auto' | 'required' | 'off'): Executor => {
     const confiner = new Confiner({ mode, program: undefined, book: new RuleBook([]), helpers: undefined, log })
-    const executor = new NativeExecutor({ processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/', outputBytesMax: 1000, answer_ms: 15_000, log, health: { degrade () {}, recover () {} } })
+    const executor = new NativeExecutor({
+      processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/', outputBytesMax: 1000, answer_ms: 15_000,
+      log, health: { degrade () {}, recover () {} }
+    })
     t.teardown(() => executor.close())
     return executor
   }
   const touch = shell(`touch ${join(user, 'ran')}`)
-  t.match(await runCall(without('required'), touch), { status: 'failed', error: { message: /subject must run in a sandbox \(isolation\.mode = "required"\).*not built/ } })
+  t.match(await runCall(without('required'), touch), {
+    status: 'failed',
+    error: { message: /subject must run in a sandbox \(isolation\.mode = "required"\).*not built/ }
+  })
   const demanding = shell(`touch ${join(user, 'ran')}`, { isolation: 'sandbox' })
-  for (const mode of ['auto', 'off'] as const) t.match(await runCall(without(mode), demanding), { status: 'failed', error: { message: /its permissions\.isolation/ } })
+  for (const mode of ['auto', 'off'] as const) {
+    t.match(await runCall(without(mode), demanding), {
+      status: 'failed',
+      error: { message: /its permissions\.isolation/ }
+    })
+  }
   t.notOk(existsSync(join(user, 'ran')))
-  t.match(await runCall(without('auto'), shell('echo ran')), { status: 'success', output: 'ran\n', started: ['process'] })
+  t.match(await runCall(without('auto'), shell('echo ran')), {
+    status: 'success', output: 'ran\n', started: ['process']
+  })
   t.match(await runCall(without('off'), shell('echo ran')), { status: 'success', started: ['process'] })
 })
 
 t.test('skills that are trusted run as before', { skip }, async t => {
   const executor = await open(t, 'required')
-  t.match(await runCall(executor, commandCall(['cat', join(user, '.ssh', 'id_rsa')])), { status: 'success', output: 'secret key', started: ['process'] })
+  t.match(await runCall(executor, commandCall(['cat', join(user, '.ssh', 'id_rsa')])), {
+    status: 'success', output: 'secret key', started: ['process']
+  })
   t.ok(statSync(join(user, '.ssh')).isDirectory())
 })

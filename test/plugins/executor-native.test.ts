@@ -48,8 +48,34 @@ async function open (t: Test, options: JsonObject = {}): Promise<Opened<Executor
 t.test('arguments arrive byte for byte, one each, whatever they hold', async t => {
   t.setTimeout(120_000)
   const { service: executor } = await open(t)
-  const nasty = fc.constantFrom('$(id)', '`id`', '"', "'", '\\', '\n', '\r\n', ' ', '*', '~', '-', '--', '-n', '%s', '\\0', ';', '|&', '${HOME}', '!!', '', '漢', '🙂', 'e\u0301', '\u202e')
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.array(nasty, { maxLength: 6 }).map(parts => parts.join(''))).filter(text => !text.includes('\0'))
+  const nasty = fc.constantFrom(
+    '$(id)',
+    '`id`',
+    '"',
+    "'",
+    '\\',
+    '\n',
+    '\r\n',
+    ' ',
+    '*',
+    '~',
+    '-',
+    '--',
+    '-n',
+    '%s',
+    '\\0',
+    ';',
+    '|&',
+    '${HOME}',
+    '!!',
+    '',
+    '漢',
+    '🙂',
+    'e\u0301',
+    '\u202e'
+  )
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.array(nasty, { maxLength: 6 }).map(parts => parts.join('')))
+    .filter(text => !text.includes('\0'))
   await fc.assert(fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 8 }), text, async (args, part) => {
     const call = commandCall(['printf', '%s\\0', '{{...args}}', 'before {{part}} after'], { args, part })
     const outcome = await runCall(executor, call)
@@ -62,7 +88,10 @@ t.test('output is UTF-8 across the borders of writes; other bytes become U+FFFD'
   const { service: executor } = await open(t)
   const split = shellCall('for byte in 360 237 231 202 342 202 254; do printf "\\\\$byte" | cat; done')
   t.match(await runCall(executor, split), { status: 'success', output: '🙂€' })
-  t.match(await runCall(executor, shellCall('printf "a\\377b\\342\\202"')), { status: 'success', output: 'a\ufffdb\ufffd' })
+  t.match(await runCall(executor, shellCall('printf "a\\377b\\342\\202"')), {
+    status: 'success',
+    output: 'a\ufffdb\ufffd'
+  })
 })
 
 t.test('output is told while the command runs, and is the same as at the end', async t => {
@@ -71,7 +100,8 @@ t.test('output is told while the command runs, and is the same as at the end', a
   let told = ''
   const observer = { started () {}, progress () {}, log () {}, output (text: string) { told += text } }
   const call = shellCall('printf "one\\n\\303"; while [ ! -e "$1" ]; do sleep 0.02; done; printf "\\274 two"', file)
-  const outcome = executor.run({ execution_id: 'x', ...call, timeout_ms: 60_000, config: {} }, observer, new AbortController().signal)
+  const outcome =
+    executor.run({ execution_id: 'x', ...call, timeout_ms: 60_000, config: {} }, observer, new AbortController().signal)
   await until(() => told !== '')
   t.equal(told, 'one\n', 'half a character waits for its other half')
   await writeFile(file, '')
@@ -83,20 +113,34 @@ t.test('standard input is what the tool declares, or empty', async t => {
   const { service: executor } = await open(t)
   const text = 'ünï\n\0'.repeat(100_000)
   t.equal((await runCall(executor, commandCall(['cat'], { text }, { stdin: '{{text}}' }))).output, text)
-  t.match(await runCall(executor, commandCall(['cat'])), { status: 'success', output: '' }, 'at its end from the beginning')
-  t.match(await runCall(executor, commandCall(['true'], { text }, { stdin: '{{text}}' })), { status: 'success' }, 'need not be read')
+  t.match(
+    await runCall(executor, commandCall(['cat'])), { status: 'success', output: '' }, 'at its end from the beginning'
+  )
+  t.match(
+    await runCall(executor, commandCall(['true'], { text }, { stdin: '{{text}}' })),
+    { status: 'success' },
+    'need not be read'
+  )
 })
 
 t.test('a command gets the least of the environment, and what its skill declares', async t => {
   const { PATH = '' } = process.env
   const least = { PATH, LANG: 'C.UTF-8', LC_TIME: 'C', TZ: 'UTC', TMPDIR: '/tmp' }
-  const server = { ...least, HOME: '/home/somebody', SECRET: 'x', DECLARED: 'a\nb', LD_DEBUG_OUTPUT: '/nowhere', NODE_ENV: 'test' }
+  const server = {
+    ...least, HOME: '/home/somebody', SECRET: 'x', DECLARED: 'a\nb', LD_DEBUG_OUTPUT: '/nowhere', NODE_ENV: 'test'
+  }
   // The test runner hands its own variables down to every process; `env -i` drops them.
   const assignments = Object.entries(server).map(([name, value]) => `${name}=${value}`)
-  const main = spawn('env', ['-i', ...assignments, process.execPath, program, 'environment'], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [plain = '', declared = '', descriptors = ''] = (await main.stdout.setEncoding('utf8').toArray()).join('').split('\n\0')
+  const main = spawn('env', ['-i', ...assignments, process.execPath, program, 'environment'], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  const [plain = '', declared = '', descriptors = ''] = (await main.stdout.setEncoding('utf8').toArray()).join('')
+    .split('\n\0')
   const parse = (text: string): JsonObject =>
-    Object.fromEntries(text.split('\0').filter(entry => entry !== '').map(entry => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]))
+    Object.fromEntries(text.split('\0').filter(entry => entry !== '').map(entry => [
+      entry.slice(0, entry.indexOf('=')),
+      entry.slice(entry.indexOf('=') + 1)
+    ]))
   t.same(parse(plain), least)
   t.same(parse(declared), { ...least, DECLARED: 'a\nb', HOME: '/home/somebody' })
   // Higher ones, that whoever started the tests left open, are everybody's.
@@ -106,7 +150,11 @@ t.test('a command gets the least of the environment, and what its skill declares
 
 t.test('a tool\'s own variables stand above the server\'s, and hold values as they are', async t => {
   const { service: executor } = await open(t)
-  const call = commandCall(['sh', '-c', 'printf %s "$LANG|$VALUE"'], { value: '$(id) "x"' }, { variables: { LANG: 'own', VALUE: '<{{value}}>' } })
+  const call = commandCall(
+    ['sh', '-c', 'printf %s "$LANG|$VALUE"'],
+    { value: '$(id) "x"' },
+    { variables: { LANG: 'own', VALUE: '<{{value}}>' } }
+  )
   t.match(await runCall(executor, call), { status: 'success', output: 'own|<$(id) "x">' })
 })
 
@@ -115,7 +163,9 @@ t.test('the working directory is the server\'s, or the tool\'s; a program with a
   const folder = t.testdir({ 'where.sh': '#!/bin/sh\npwd -P\n' })
   await chmod(`${folder}/where.sh`, 0o755)
   const where = async (cwd?: string): Promise<string> =>
-    (await runCall(executor, commandCall(['./where.sh'], {}, { directory: folder, ...(cwd !== undefined && { cwd }) }))).output
+    (
+      await runCall(executor, commandCall(['./where.sh'], {}, { directory: folder, ...(cwd !== undefined && { cwd }) }))
+    ).output
   t.equal(await where(), `${process.cwd()}\n`)
   t.equal(await where('/'), '/\n')
 })
@@ -123,14 +173,19 @@ t.test('the working directory is the server\'s, or the tool\'s; a program with a
 t.test('a name is the first program of it in PATH that can be run', async t => {
   const { service: executor } = await open(t)
   const root = t.testdir({
-    folder: { greet: {} }, text: { greet: 'no program' }, here: { greet: '#!/bin/sh\necho here as ${0##*/}\n' }, later: { greet: '#!/bin/sh\necho later\n' }
+    folder: { greet: {} }, text: { greet: 'no program' }, here: { greet: '#!/bin/sh\necho here as ${0##*/}\n' },
+    later: { greet: '#!/bin/sh\necho later\n' }
   })
   for (const place of ['here', 'later']) await chmod(join(root, place, 'greet'), 0o755)
   const greet = async (cwd: string, ...places: string[]): Promise<string> => {
-    const outcome = await runCall(executor, commandCall(['greet'], {}, { cwd, variables: { PATH: [...places, '/usr/bin', '/bin'].join(':') } }))
+    const outcome = await runCall(
+      executor,
+      commandCall(['greet'], {}, { cwd, variables: { PATH: [...places, '/usr/bin', '/bin'].join(':') } })
+    )
     return outcome.status === 'failed' ? outcome.error.message : outcome.output
   }
-  const [missing, folder, text, here, later] = ['missing', 'folder', 'text', 'here', 'later'].map(name => join(root, name)) as [string, string, string, string, string]
+  const [missing, folder, text, here, later] = ['missing', 'folder', 'text', 'here', 'later']
+    .map(name => join(root, name)) as [string, string, string, string, string]
   t.equal(await greet('/', missing, folder, text, here, later), 'here as greet\n')
   t.equal(await greet('/', '', 'here', later), 'later\n')
   t.equal(await greet(here, '', later), 'here as greet\n', 'an empty place is the working directory of the command')
@@ -152,45 +207,82 @@ t.test('failures say what happened', async t => {
   const { service: executor } = await open(t)
   const folder = t.testdir({ plain: 'text', script: '#!/nowhere/interpreter\n' })
   await chmod(`${folder}/script`, 0o755)
-  const failure = async (call: Parameters<typeof runCall>[1]): Promise<{ message: string, details: JsonObject, started: number }> => {
+  const failure = async (
+    call: Parameters<typeof runCall>[1]
+  ): Promise<{ message: string, details: JsonObject, started: number }> => {
     const outcome = await runCall(executor, call)
     if (outcome.status !== 'failed') throw new Error(`it ended as ${outcome.status}`)
     return { ...outcome.error, started: outcome.started.length }
   }
-  t.match(await failure(commandCall(['no-such-command-anywhere', 'x'])), { message: /"no-such-command-anywhere" was not found/, details: { exit_code: 127 }, started: 0 })
-  t.match(await failure(commandCall(['/nowhere/at/all'])), { message: /"\/nowhere\/at\/all" was not found/, details: { exit_code: 127 } })
-  t.match(await failure(commandCall([`${folder}/script`])), { message: /interpreter of ".*script"/, details: { exit_code: 127 } })
-  t.match(await failure(commandCall([folder])), { message: /can't be executed \(EACCES\)/, details: { exit_code: 126 } })
-  t.match(await failure(commandCall([`${folder}/plain`])), { message: /can't be executed \(EACCES\)/, details: { exit_code: 126 } })
-  t.match(await failure(commandCall(['true'], {}, { cwd: '/nowhere' })), { message: /working directory "\/nowhere" is missing/, details: { cwd: '/nowhere' } })
-  t.match(await failure(commandCall(['true'], {}, { cwd: `${folder}/plain` })), { message: /working directory ".*plain"/ })
-  t.match(await failure(shellCall('printf kept; kill -KILL $$')), { message: 'subject:tool was ended by SIGKILL', details: { exit_code: 137, signal: 'SIGKILL' }, started: 1 })
+  t.match(
+    await failure(commandCall(['no-such-command-anywhere', 'x'])),
+    { message: /"no-such-command-anywhere" was not found/, details: { exit_code: 127 }, started: 0 }
+  )
+  t.match(await failure(commandCall(['/nowhere/at/all'])), {
+    message: /"\/nowhere\/at\/all" was not found/,
+    details: { exit_code: 127 }
+  })
+  t.match(await failure(commandCall([`${folder}/script`])), {
+    message: /interpreter of ".*script"/,
+    details: { exit_code: 127 }
+  })
+  t.match(await failure(commandCall([folder])), {
+    message: /can't be executed \(EACCES\)/,
+    details: { exit_code: 126 }
+  })
+  t.match(await failure(commandCall([`${folder}/plain`])), {
+    message: /can't be executed \(EACCES\)/,
+    details: { exit_code: 126 }
+  })
+  t.match(await failure(commandCall(['true'], {}, { cwd: '/nowhere' })), {
+    message: /working directory "\/nowhere" is missing/,
+    details: { cwd: '/nowhere' }
+  })
+  t.match(await failure(commandCall(['true'], {}, { cwd: `${folder}/plain` })), {
+    message: /working directory ".*plain"/
+  })
+  t.match(
+    await failure(shellCall('printf kept; kill -KILL $$')),
+    { message: 'subject:tool was ended by SIGKILL', details: { exit_code: 137, signal: 'SIGKILL' }, started: 1 }
+  )
   t.same(await failure(shellCall('echo first >&2; printf "\\033[31mlast\\r\\n\\n" >&2; exit 128')), {
-    message: 'subject:tool exited with code 128: [31mlast', details: { exit_code: 128, stderr: 'first\n\u001b[31mlast\r\n\n' }, started: 1
+    message: 'subject:tool exited with code 128: [31mlast',
+    details: { exit_code: 128, stderr: 'first\n\u001b[31mlast\r\n\n' }, started: 1
   })
   const { message, details } = await failure(shellCall('for i in $(seq 2000); do echo "€ $i" >&2; done; exit 1'))
   t.equal(message, 'subject:tool exited with code 1: € 2000')
   const stderr = String(details['stderr'])
-  t.ok(Buffer.byteLength(stderr) <= 4096 && Buffer.byteLength(stderr) > 4090 && stderr.endsWith('€ 2000\n') && !stderr.includes('\ufffd'), 'the last 4 KiB of standard error, from a whole character on')
+  t.ok(
+    Buffer.byteLength(stderr) <= 4096 && Buffer.byteLength(stderr) > 4090 && stderr.endsWith('€ 2000\n')
+    && !stderr.includes('\ufffd'),
+    'the last 4 KiB of standard error, from a whole character on'
+  )
 })
 
 t.test('parameters that can\'t be run are refused before there is a run', async t => {
   const { service: executor } = await open(t)
   const { tool } = commandCall(['printf', '{{text}}'], { text: 'x' })
-  t.throws(() => executor.check?.(tool, { text: 'a\0b' }), { code: 'INVALID_PARAMETERS', message: /parameters\/text .*NUL/ })
+  t.throws(
+    () => executor.check?.(tool, { text: 'a\0b' }),
+    { code: 'INVALID_PARAMETERS', message: /parameters\/text .*NUL/ }
+  )
   t.doesNotThrow(() => executor.check?.(tool, { text: 'fine' }))
 })
 
 /** An executor with a compiled helper, where one is given. */
 function make (t: Test, compiled: HelperProgram | undefined): NativeExecutor {
   const executor = new NativeExecutor({
-    processes: 2, helpers: 1, compiled, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger, health: { degrade () {}, recover () {} }
+    processes: 2, helpers: 1, compiled, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger,
+    health: { degrade () {}, recover () {} }
   })
   t.teardown(() => executor.close())
   return executor
 }
 
-/** A script that writes the ids of the helper, itself and a grandchild to $1; both ignore SIGTERM and hold the output open. */
+/**
+ * A script that writes the ids of the helper, itself and a grandchild to $1; both ignore SIGTERM and hold the output
+ * open.
+ */
 const stubborn = 'trap "" TERM; sh -c \'trap "" TERM; sleep 100000; :\' & echo "$PPID $$ $!" > "$1"; printf "so far"; '
 
 t.test('a timeout ends the whole group, whatever it ignores, and keeps the output so far', async t => {
@@ -216,7 +308,9 @@ t.test('cancelling ends the whole group, and keeps the output so far', async t =
 
 t.test('a tool that heeds SIGTERM may tidy up', async t => {
   const { service: executor } = await open(t)
-  const outcome = await runCall(executor, shellCall('trap "printf tidy; exit" TERM; printf "begun "; while :; do sleep 0.01; done'), 500)
+  const outcome = await runCall(
+    executor, shellCall('trap "printf tidy; exit" TERM; printf "begun "; while :; do sleep 0.01; done'), 500
+  )
   t.match(outcome, { status: 'timeout', output: 'begun tidy' })
 })
 
@@ -227,7 +321,9 @@ t.test('a command that exits is done, although what it left behind holds its out
   const [, ...pids] = await numbersIn(file, 3)
   await gone(pids)
   // With nothing held open, too.
-  t.match(await runCall(executor, shellCall('sleep 100000 > /dev/null 2>&1 & echo $! > "$1"', file)), { status: 'success' })
+  t.match(await runCall(executor, shellCall('sleep 100000 > /dev/null 2>&1 & echo $! > "$1"', file)), {
+    status: 'success'
+  })
   await gone(await numbersIn(file, 1))
 })
 
@@ -242,7 +338,9 @@ t.test('a helper that dies takes its runs with it, and no others', async t => {
   process.kill(helper, 'SIGKILL')
   const outcome = await lost
   t.equal(outcome.status, 'failed')
-  if (outcome.status === 'failed') t.equal(outcome.error.message, 'subject:tool was ended: the helper process that ran it died (SIGKILL)')
+  if (outcome.status === 'failed') {
+    t.equal(outcome.error.message, 'subject:tool was ended: the helper process that ran it died (SIGKILL)')
+  }
   await gone([helper, ...pids])
   await until(() => degraded() !== undefined)
   t.match(degraded(), /helper process died: SIGKILL/)
@@ -252,7 +350,9 @@ t.test('a helper that dies takes its runs with it, and no others', async t => {
   t.equal(degraded(), undefined, 'well again')
 })
 
-t.test('a helper that dies while it starts commands takes those with it, too', { skip: usedHelper === 'node' }, async t => {
+t.test('a helper that dies while it starts commands takes those with it, too', {
+  skip: usedHelper === 'node'
+}, async t => {
   const { service: executor } = await open(t, { helpers: 1 })
   const file = `${t.testdir()}/pids`
   for (let round = 1; round <= 10; round++) {
@@ -270,7 +370,9 @@ t.test('a helper that does not answer is ended, and replaced', async t => {
   const helper = Number((await runCall(executor, shellCall('echo $PPID'))).output)
   process.kill(helper, 'SIGSTOP')
   const probed = t.rejects(executor.probe(), /helper process died/)
-  t.match(await runCall(executor, shellCall('echo never')), { status: 'failed', started: [], error: { message: /helper process/ } })
+  t.match(await runCall(executor, shellCall('echo never')), {
+    status: 'failed', started: [], error: { message: /helper process/ }
+  })
   await probed
   await gone([helper])
   await executor.probe()
@@ -280,11 +382,18 @@ t.test('a helper that does not answer is ended, and replaced', async t => {
 t.test('the helper under test is the one that runs', { skip: process.platform !== 'linux' }, async t => {
   const { service: executor } = await open(t)
   const { output } = await runCall(executor, shellCall('readlink /proc/$PPID/exe'))
-  t.equal(output.trim(), usedHelper === 'node' ? await readlink('/proc/self/exe') : compiledHelper()?.file ?? await readlink('/proc/self/exe'))
+  t.equal(output.trim(), usedHelper === 'node'
+    ? await readlink('/proc/self/exe')
+    : compiledHelper()?.file ?? await readlink('/proc/self/exe'))
 })
 
-t.test('where the compiled helper does not run, the one in Node takes its place', { skip: usedHelper === 'node' }, async t => {
-  for (const unfit of [{ file: '/nowhere/helper', args: [], env: {} }, { file: process.execPath, args: ['-e', 'process.exit(3)'], env: {} }]) {
+t.test('where the compiled helper does not run, the one in Node takes its place', {
+  skip: usedHelper === 'node'
+}, async t => {
+  for (const unfit of [
+    { file: '/nowhere/helper', args: [], env: {} },
+    { file: process.execPath, args: ['-e', 'process.exit(3)'], env: {} }
+  ]) {
     t.match(await runCall(make(t, unfit), shellCall('echo well')), { status: 'success', output: 'well\n' })
   }
 })
@@ -293,13 +402,19 @@ t.test('a file that is no program is a shell\'s script', async t => {
   const { service: executor } = await open(t)
   const folder = t.testdir({ bare: 'printf "%s|" "$0" "$@"\n' })
   await chmod(`${folder}/bare`, 0o755)
-  t.match(await runCall(executor, commandCall([`${folder}/bare`, 'a b', ''])), { status: 'success', output: `${folder}/bare|a b||` })
+  t.match(await runCall(executor, commandCall([`${folder}/bare`, 'a b', ''])), {
+    status: 'success',
+    output: `${folder}/bare|a b||`
+  })
 })
 
 t.test('several helpers share the runs', async t => {
   const { service: executor } = await open(t, { helpers: 2 })
   const folder = t.testdir()
-  const meet = (i: number): ReturnType<typeof runCall> => runCall(executor, shellCall('touch "$1/$2"; until [ -e "$1/0" ] && [ -e "$1/1" ]; do sleep 0.01; done; echo $PPID', folder, `${i}`))
+  const meet = (i: number): ReturnType<typeof runCall> => runCall(
+    executor,
+    shellCall('touch "$1/$2"; until [ -e "$1/0" ] && [ -e "$1/1" ]; do sleep 0.01; done; echo $PPID', folder, `${i}`)
+  )
   const [one, other] = await Promise.all([meet(0), meet(1)])
   t.match([one, other], [{ status: 'success' }, { status: 'success' }])
   t.not(one.output, other.output)

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { Canceller, type JsonObject, type Outcome, type SkillDefinition, type ToolDefinition } from '../../kernel/index.ts'
+import {
+  Canceller, type JsonObject, type Outcome, type SkillDefinition, type ToolDefinition
+} from '../../kernel/index.ts'
 import { Batch } from '../../plugins/executor-worker/main/batch.ts'
 import plugin from '../../plugins/executor-worker/index.ts'
 import { paceOf } from '../../plugins/executor-worker/main/pace.ts'
@@ -33,9 +35,13 @@ async function open (t: Test, execution: JsonObject = {}): Promise<Subject> {
   const lines: string[] = []
   const write = (fields: object, text: string): void => { lines.push(`${text} ${JSON.stringify(fields)}`) }
   const log = { debug () {}, info: write, warn: write, error: write, child: () => log }
-  const { service: executor, close } = await openPlugin(plugin, { config: { execution: { threads: 2, ...execution } }, log })
+  const { service: executor, close } =
+    await openPlugin(plugin, { config: { execution: { threads: 2, ...execution } }, log })
   t.teardown(close)
-  const calls = Array.from({ length: 16 }, (_, i): { skill: SkillDefinition, tool: ToolDefinition } => callOf('script', { name: `tool${i}` }, {}, { module }))
+  const calls = Array.from(
+    { length: 16 },
+    (_, i): { skill: SkillDefinition, tool: ToolDefinition } => callOf('script', { name: `tool${i}` }, {}, { module })
+  )
   const config = {}
   let runs = 0
   const begin: Subject['begin'] = (number, parameters, timeout_ms = 60_000) => {
@@ -54,7 +60,9 @@ async function open (t: Test, execution: JsonObject = {}): Promise<Subject> {
     begin,
     lines,
     async warm () {
-      for (const [i, { tool }] of calls.entries()) while (!paceOf(tool).short) await begin(i, { kind: 'text', id: 'warm' }).outcome
+      for (const [i, { tool }] of calls.entries()) {
+        while (!paceOf(tool).short) await begin(i, { kind: 'text', id: 'warm' }).outcome
+      }
     }
   }
 }
@@ -81,7 +89,10 @@ const expected: Record<string, (id: number) => { outcome: object, timeout_ms?: n
   reject: id => ({ outcome: text(id) })
 }
 const usual = ['text', 'json', 'soon']
-const kind = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...usual) }, { weight: 2, arbitrary: fc.constantFrom(...Object.keys(expected)) })
+const kind = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...usual) },
+  { weight: 2, arbitrary: fc.constantFrom(...Object.keys(expected)) }
+)
 
 t.setTimeout(240_000)
 
@@ -89,32 +100,43 @@ t.test('whatever stands in a batch: each run has its own outcome, and ran once',
   const { begin, warm } = await open(t)
   const folder = t.testdir()
   let round = 0
-  await fc.assert(fc.asyncProperty(fc.array(fc.record({ kind, cancelled: fc.integer({ min: 0, max: 15 }) }), { minLength: 30, maxLength: 120 }), async calls => {
-    const file = `${folder}/${++round}`
-    await warm()
-    const began = batches.length
-    const runs = calls.map(({ kind, cancelled }, id) => {
-      const { timeout_ms } = expected[kind]?.(id) ?? {}
-      const run = begin(id, { kind, id, file }, timeout_ms)
-      if (cancelled === 0) setTimeout(() => { run.cancel.abort() }, id % 8)
-      return { run, kind, id, cancelled: cancelled === 0 }
-    })
-    const marks: string[] = []
-    for (const { run, kind, id, cancelled } of runs) {
-      const outcome = await run.outcome
-      const { outcome: pattern, events } = expected[kind]?.(id) ?? {}
-      if (cancelled && outcome.status === 'cancelled') {
-        t.ok(run.events.filter(event => event === 'started').length <= 1, `${id} ${kind} cancelled`)
-        if (run.events.includes('started')) marks.push(`${id}`)
-        continue
+  await fc.assert(fc.asyncProperty(
+    fc.array(fc.record({ kind, cancelled: fc.integer({ min: 0, max: 15 }) }), { minLength: 30, maxLength: 120 }),
+    async calls => {
+      const file = `${folder}/${++round}`
+      await warm()
+      const began = batches.length
+      const runs = calls.map(({ kind, cancelled }, id) => {
+        const { timeout_ms } = expected[kind]?.(id) ?? {}
+        const run = begin(id, { kind, id, file }, timeout_ms)
+        if (cancelled === 0) setTimeout(() => { run.cancel.abort() }, id % 8)
+        return { run, kind, id, cancelled: cancelled === 0 }
+      })
+      const marks: string[] = []
+      for (const { run, kind, id, cancelled } of runs) {
+        const outcome = await run.outcome
+        const { outcome: pattern, events } = expected[kind]?.(id) ?? {}
+        if (cancelled && outcome.status === 'cancelled') {
+          t.ok(run.events.filter(event => event === 'started').length <= 1, `${id} ${kind} cancelled`)
+          if (run.events.includes('started')) marks.push(`${id}`)
+          continue
+        }
+        t.match(outcome, pattern, `${id} ${kind}`)
+        t.same(
+          events === undefined ? run.events.filter(event => event === 'started' || event === 'ended') : run.events,
+          events ?? ['started', 'ended'],
+          `${id} ${kind}: started, what it said, ended`
+        )
+        marks.push(`${id}`)
       }
-      t.match(outcome, pattern, `${id} ${kind}`)
-      t.same(events === undefined ? run.events.filter(event => event === 'started' || event === 'ended') : run.events, events ?? ['started', 'ended'], `${id} ${kind}: started, what it said, ended`)
-      marks.push(`${id}`)
+      t.same(
+        readFileSync(file, 'utf8').split('\n').filter(line => line !== '').toSorted(),
+        marks.toSorted(),
+        'each that started ran once'
+      )
+      t.ok(batches.slice(began).some(size => size > 8), 'they went together')
     }
-    t.same(readFileSync(file, 'utf8').split('\n').filter(line => line !== '').toSorted(), marks.toSorted(), 'each that started ran once')
-    t.ok(batches.slice(began).some(size => size > 8), 'they went together')
-  }), { numRuns: 5 })
+  ), { numRuns: 5 })
 })
 
 t.test('what exhausts its memory in a batch fails alone', async t => {
@@ -130,7 +152,10 @@ t.test('what exhausts its memory in a batch fails alone', async t => {
 t.test('an error nobody caught is its own run\'s, and is heard of', async t => {
   const { begin, warm, lines } = await open(t, { threads: 1 })
   await warm()
-  const runs = Array.from({ length: 12 }, (_, id) => begin(id, { kind: id % 3 === 0 ? 'reject' : id % 3 === 1 ? 'wait' : 'text', id }))
+  const runs = Array.from(
+    { length: 12 },
+    (_, id) => begin(id, { kind: id % 3 === 0 ? 'reject' : id % 3 === 1 ? 'wait' : 'text', id })
+  )
   for (const [id, { outcome }] of runs.entries()) t.match(await outcome, text(id), `${id}`)
   await until(() => [0, 3, 6, 9].every(id => lines.some(line => line.includes(`stray ${id}`))))
 })
@@ -167,7 +192,8 @@ t.test('what is given a secret is alone in its thread', async t => {
   const before = batches.length
   const observer = { started () {}, progress () {}, log () {} }
   const run = (secrets?: Record<string, string>): Promise<Outcome> => executor.run({
-    execution_id: 'x', skill, tool, parameters: { kind: 'text', id: 1 }, timeout_ms: 60_000, config: {}, ...(secrets !== undefined && { secrets })
+    execution_id: 'x', skill, tool, parameters: { kind: 'text', id: 1 }, timeout_ms: 60_000, config: {},
+    ...(secrets !== undefined && { secrets })
   }, observer, new Canceller())
   while (!paceOf(tool).short) await run({ token: 'value' })
   await Promise.all(Array.from({ length: 8 }, () => run({ token: 'value' })))

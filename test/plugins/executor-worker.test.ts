@@ -12,7 +12,8 @@ import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 import { callOf } from '../../plugins/testing/skill.ts'
 import { until } from '../../plugins/testing/until.ts'
 
-const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/executor-worker/${name}.mjs`, import.meta.url))
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../fixtures/executor-worker/${name}.mjs`, import.meta.url))
 
 const call = (name: string, parameters: JsonObject = {}, skill: Partial<SkillDefinition> = {}): Call =>
   callOf('script', { name }, parameters, { module: fixture('subject'), ...skill })
@@ -46,7 +47,13 @@ interface Subject {
   lines: string[]
   close (): Promise<void>
 }
-interface Options { timeout_ms?: number, signal?: AbortSignal, skill?: Partial<SkillDefinition>, config?: JsonObject, heard?: Heard }
+interface Options {
+  timeout_ms?: number
+  signal?: AbortSignal
+  skill?: Partial<SkillDefinition>
+  config?: JsonObject
+  heard?: Heard
+}
 
 const silence = (): Heard => ({ started: 0, progress: [], log: [] })
 let runs = 0
@@ -56,11 +63,22 @@ async function open (t: Test, execution: JsonObject = {}, options: JsonObject = 
   const lines: string[] = []
   const write = (fields: object, text: string): void => { lines.push(`${text} ${JSON.stringify(fields)}`) }
   const log = { debug () {}, info: write, warn: write, error: write, child: () => log }
-  const { service: executor, close } = await openPlugin(plugin, { config: { execution: { threads: 2, ...execution }, plugin: { 'executor-worker': options } }, log })
+  const { service: executor, close } = await openPlugin(plugin, {
+    config: { execution: { threads: 2, ...execution }, plugin: { 'executor-worker': options } },
+    log
+  })
   t.teardown(close)
-  const run: Subject['run'] = (name, parameters = {}, { timeout_ms = 60_000, signal = new AbortController().signal, skill = {}, config = {}, heard = silence() } = {}) => executor.run(
+  const run: Subject['run'] = (
+    name,
+    parameters = {},
+    { timeout_ms = 60_000, signal = new AbortController().signal, skill = {}, config = {}, heard = silence() } = {}
+  ) => executor.run(
     { execution_id: `run-${++runs}`, ...call(name, parameters, skill), timeout_ms, config },
-    { started () { heard.started++ }, progress (...told) { heard.progress.push(told) }, log (level, text) { heard.log.push([level, text]) } },
+    {
+      started () { heard.started++ },
+      progress (...told) { heard.progress.push(told) },
+      log (level, text) { heard.log.push([level, text]) }
+    },
     signal
   )
   const output: Subject['output'] = async (...args) => {
@@ -71,8 +89,10 @@ async function open (t: Test, execution: JsonObject = {}, options: JsonObject = 
   return { executor, run, output, lines, close }
 }
 
-const message = (outcome: Outcome): string => outcome.status === 'failed' ? outcome.error.message : `not failed but ${outcome.status}`
-const marksIn = (file: string): string[] => readFileSync(file, 'utf8').split('\n').filter(line => line !== '').toSorted()
+const message = (outcome: Outcome): string =>
+  outcome.status === 'failed' ? outcome.error.message : `not failed but ${outcome.status}`
+const marksIn = (file: string): string[] =>
+  readFileSync(file, 'utf8').split('\n').filter(line => line !== '').toSorted()
 
 t.setTimeout(300_000)
 
@@ -84,16 +104,25 @@ t.test('outputs and failures', async t => {
   t.equal(await output('value', { kind: 'object' }), '{"a":[1,null]}')
   t.equal(await output('value', { kind: 'surrogate' }), 'a\ufffdb', 'what has no UTF-8 is replaced')
   t.equal(await output('thenable'), '{"a":1}')
-  for (const kind of ['bigint', 'cycle', 'function']) t.match(message(await run('value', { kind })), /can't be serialized/, kind)
-  t.match(await run('fail', { message: 'no' }), { status: 'failed', output: '', error: { message: 'no', details: { name: 'TypeError' } } })
-  const thrown = { string: /^just text$/, null: /^null$/, undefined: /^undefined$/, object: /"code":7/, hostile: /can't be described/, huge: /^y{8192}…$/, empty: /^RangeError$/ }
+  for (const kind of ['bigint', 'cycle', 'function']) {
+    t.match(message(await run('value', { kind })), /can't be serialized/, kind)
+  }
+  t.match(
+    await run('fail', { message: 'no' }),
+    { status: 'failed', output: '', error: { message: 'no', details: { name: 'TypeError' } } }
+  )
+  const thrown = {
+    string: /^just text$/, null: /^null$/, undefined: /^undefined$/, object: /"code":7/, hostile: /can't be described/,
+    huge: /^y{8192}…$/, empty: /^RangeError$/
+  }
   for (const [kind, pattern] of Object.entries(thrown)) t.match(message(await run('throwing', { kind })), pattern, kind)
   t.match(message(await run('constructor')), /no function tools\.constructor\.run/)
 })
 
 t.test('a tool that hangs harms nobody', async t => {
   const { run, output } = await open(t)
-  const waiting = Array.from({ length: 8 }, (_, i) => output('appendLater', { file: `${t.testdir()}/f${i}`, text: `${i}`, ms: 300 }))
+  const waiting =
+    Array.from({ length: 8 }, (_, i) => output('appendLater', { file: `${t.testdir()}/f${i}`, text: `${i}`, ms: 300 }))
   const hung = run('hang', {}, { timeout_ms: 400 })
   const later = run('hangLater', {}, { timeout_ms: 400 })
   const quick = Array.from({ length: 20 }, (_, i) => output('echo', { text: `quick ${i}` }))
@@ -122,7 +151,8 @@ t.test('what a tool leaves behind harms nobody', async t => {
         // Long enough for what was left to go off beside them.
         const others = await Promise.all(Array.from({ length: 3 }, () => output('sleep', { ms: 30 })))
         t.same(others, ['slept', 'slept', 'slept'], `${kind} ${ms} ${hidden}`)
-        // 0 ms may be over in its own thread already; 20 ms may not. An error is logged, and its thread may be used again.
+        // 0 ms may be over in its own thread already; 20 ms may not. An error is logged, and its thread may be used
+        // again.
         const thread = await output('thread')
         if (ms === 20 && (kind === 'exit' || kind === 'hang')) t.not(thread, left, 'its thread is given to nobody')
       }
@@ -153,14 +183,22 @@ t.test('an error beside the tool\'s own promise fails it, and it alone', async t
 t.test('a tool that exits its thread fails alone', async t => {
   const { run, output } = await open(t)
   const beside = Array.from({ length: 6 }, () => output('sleep', { ms: 100 }))
-  t.match(await run('exit', { code: 3 }), { status: 'failed', error: { message: 'the tool ended its thread with code 3' } })
-  t.match(await run('exitLater', { code: 0 }), { status: 'failed', error: { message: 'the tool ended its thread with code 0' } })
+  t.match(await run('exit', { code: 3 }), {
+    status: 'failed',
+    error: { message: 'the tool ended its thread with code 3' }
+  })
+  t.match(await run('exitLater', { code: 0 }), {
+    status: 'failed',
+    error: { message: 'the tool ended its thread with code 0' }
+  })
   t.same(await Promise.all(beside), beside.map(() => 'slept'))
 })
 
 t.test('a tool that exhausts its memory fails alone', async t => {
   const { run, output } = await open(t, { heap_bytes_max: 64 * 1_048_576 })
-  for (const kind of ['objects', 'arrays', 'push', 'map', 'spread', 'waiting', 'huge', 'buffers', 'waitingBuffers', 'wasm']) {
+  for (const kind of [
+    'objects', 'arrays', 'push', 'map', 'spread', 'waiting', 'huge', 'buffers', 'waitingBuffers', 'wasm'
+  ]) {
     const beside = Array.from({ length: 2 }, () => output('sleep', { ms: 50 }))
     t.match(message(await run('hog', { kind })), /ran out of memory.*64 MiB of heap and buffers.*heap_bytes_max/, kind)
     t.same(await Promise.all(beside), ['slept', 'slept'])
@@ -169,7 +207,8 @@ t.test('a tool that exhausts its memory fails alone', async t => {
 
 t.test('threads are asked for their heap only while the process has more memory than one may, and while none ends', async t => {
   // Node's inspector ends the process when it is told to post to a thread that is being taken down.
-  const post = t.capture(Session.prototype, 'post', Session.prototype.post) // `post()` gives the calls since it was last called
+  // `post()` gives the calls since it was last called.
+  const post = t.capture(Session.prototype, 'post', Session.prototype.post)
   const roomy = await open(t, { heap_bytes_max: 8 * 1_073_741_824 })
   await roomy.run('sleep', { ms: 300 })
   t.same(post(), [])
@@ -233,7 +272,9 @@ t.test('cancellation: heeded, ignored, or before the tool begins', async t => {
     // Only a run that was given time can have ended before it was cancelled.
     t.ok(status === 'cancelled' || (status === 'success' && i % 2 === 1), `cancelled or done: ${status}`)
     await output('echo', { text: 'next' })
-    t.equal(marksIn(file).includes(`${i}`), unheard.started === 1, 'it ran if it was said to have started, and only then')
+    t.equal(
+      marksIn(file).includes(`${i}`), unheard.started === 1, 'it ran if it was said to have started, and only then'
+    )
   }
 })
 
@@ -241,7 +282,8 @@ t.test('console and streams become log lines, bounded', async t => {
   const { output } = await open(t)
   const heard = silence()
   await output('console', {}, { heard })
-  t.same(heard.log.map(([level, text]) => [level, text.slice(0, 10_000)]).filter(([, text]) => !text?.startsWith('Warning')), [
+  const logged = heard.log.map(([level, text]) => [level, text.slice(0, 10_000)])
+  t.same(logged.filter(([, text]) => !text?.startsWith('Warning')), [
     ['info', 'a line, and another'], ['info', 'of two'], ['warn', 'an error'],
     ['warn', `${'x'.repeat(8192)}…`], ['warn', 'short'], ['info', 'without its end']
   ])
@@ -281,14 +323,24 @@ t.test('progress, logs, configuration and environment', async t => {
   t.teardown(() => { delete process.env['SKILLET_TEST_DECLARED']; delete process.env['SKILLET_TEST_SECRET'] })
   const names = ['SKILLET_TEST_DECLARED', 'SKILLET_TEST_SECRET', 'LEFT_BEHIND', 'HOME']
   const permissions = { network: false, write: [], env: ['SKILLET_TEST_DECLARED'], secrets: [] }
-  t.same(JSON.parse(await output('environment', { names }, { skill: { permissions } })), { SKILLET_TEST_DECLARED: 'declared', SKILLET_TEST_SECRET: null, LEFT_BEHIND: null, HOME: null })
-  t.same(JSON.parse(await output('environment', { names })), { SKILLET_TEST_DECLARED: null, SKILLET_TEST_SECRET: null, LEFT_BEHIND: null, HOME: null })
+  t.same(JSON.parse(await output('environment', { names }, { skill: { permissions } })), {
+    SKILLET_TEST_DECLARED: 'declared', SKILLET_TEST_SECRET: null, LEFT_BEHIND: null, HOME: null
+  })
+  t.same(JSON.parse(await output('environment', { names })), {
+    SKILLET_TEST_DECLARED: null, SKILLET_TEST_SECRET: null, LEFT_BEHIND: null, HOME: null
+  })
 })
 
 t.test('modules that do not load fail their own runs', async t => {
   const { run, output } = await open(t, { threads: 1 }, { load_ms: 500 })
   await output('echo', { text: 'warm' })
-  const expected = { throws: /did not load: broken at import/, hangs: /did not load within 500 ms/, exits: /ended its thread with code 4/, empty: /no function tools\.echo\.run/, absent: /did not load: Cannot find module/ }
+  const expected = {
+    throws: /did not load: broken at import/,
+    hangs: /did not load within 500 ms/,
+    exits: /ended its thread with code 4/,
+    empty: /no function tools\.echo\.run/,
+    absent: /did not load: Cannot find module/
+  }
   for (const [name, pattern] of Object.entries(expected)) {
     const heard = silence()
     t.match(message(await run('echo', { text: '' }, { skill: { module: fixture(name) }, heard })), pattern, name)
@@ -308,7 +360,9 @@ t.test('a new revision is loaded anew, with what it imports; each run gets its o
   }
   for (let n = 1; n <= 3; n++) {
     version(n)
-    const all = await Promise.all(Array.from({ length: 5 }, () => output('version', {}, { skill: { module, revision: `${n}` } })))
+    const all = await Promise.all(
+      Array.from({ length: 5 }, () => output('version', {}, { skill: { module, revision: `${n}` } }))
+    )
     t.same(new Set(all), new Set([`${n} ${n}`]))
   }
 })
@@ -325,10 +379,22 @@ t.test('what is given a secret shares its thread with no other skill, before or 
       import { threadId } from 'node:worker_threads'
       export default { tools: { use: { run: ({ text }, { secrets }) => { globalThis.kept = text ?? secrets.TOKEN; JSON.stringify(secrets); return threadId } } } }`
   })
-  const run = async (module: string, name: string, given: { secrets?: Record<string, string>, text?: string } = {}): Promise<string> => {
+  const run = async (
+    module: string,
+    name: string,
+    given: { secrets?: Record<string, string>, text?: string } = {}
+  ): Promise<string> => {
     const { secrets, ...parameters } = given
     const { skill, tool } = call(name, {}, { module: `${directory}/${module}.mjs` })
-    const task = { execution_id: `run-${++runs}`, skill, tool: { ...tool, secrets: 'text' in given ? ['text'] : [] }, parameters, timeout_ms: 60_000, config: {}, ...(secrets !== undefined && { secrets }) }
+    const task = {
+      execution_id: `run-${++runs}`,
+      skill,
+      tool: { ...tool, secrets: 'text' in given ? ['text'] : [] },
+      parameters,
+      timeout_ms: 60_000,
+      config: {},
+      ...(secrets !== undefined && { secrets })
+    }
     const outcome = await executor.run(task, { started () {}, progress () {}, log () {} }, new AbortController().signal)
     t.equal(outcome.status, 'success', JSON.stringify(outcome))
     return outcome.output

@@ -7,7 +7,10 @@ import { parse } from 'smol-toml'
 import { changeFile, hashKey, parseKeys } from '../../kernel/index.ts'
 import { addKey, removeKey } from '../../plugins/cli/files/key-file.ts'
 
-const settings = { hash: hashKey('x'), scopes: ['read' as const], skills: ['git:log', 'data-*'], rate_limit_per_minute: 5, created_at: '2026-01-02T03:04:05.678Z' }
+const settings = {
+  hash: hashKey('x'), scopes: ['read' as const], skills: ['git:log', 'data-*'], rate_limit_per_minute: 5,
+  created_at: '2026-01-02T03:04:05.678Z'
+}
 const folder = (): string => mkdtempSync(join(tmpdir(), 'skillet-keys-'))
 
 t.test('adding and revoking keys leaves the rest of the file as it is', async t => {
@@ -24,7 +27,14 @@ t.test('adding and revoking keys leaves the rest of the file as it is', async t 
 
 t.test('in whatever order, only the key that is meant changes', async t => {
   const step = fc.record({ name: fc.constantFrom('a', 'b', 'a-b', 'A', 'constructor'), revoke: fc.boolean() })
-  const files = ['', '# only a comment', '[server]\nport = 3\n\n[server.keys.old]\nhash = "' + hashKey('o') + '" # kept\n\n# about the rest\n[execution]\ndrain_ms = 1\n', '[ server . keys . "b" ]\nhash = "' + hashKey('b') + '"\nskills = ["git",\n "text"]\n']
+  const files = [
+    '',
+    '# only a comment',
+    '[server]\nport = 3\n\n[server.keys.old]\nhash = "'
+    + hashKey('o')
+    + '" # kept\n\n# about the rest\n[execution]\ndrain_ms = 1\n',
+    '[ server . keys . "b" ]\nhash = "' + hashKey('b') + '"\nskills = ["git",\n "text"]\n'
+  ]
   fc.assert(fc.property(fc.constantFrom(...files), fc.array(step, { maxLength: 12 }), (file, steps) => {
     let text = file
     for (const { name, revoke } of steps) {
@@ -32,13 +42,22 @@ t.test('in whatever order, only the key that is meant changes', async t => {
       if (Object.hasOwn(before, name) !== revoke) continue
       text = revoke ? removeKey(text, name) : addKey(text, name, settings)
       const after = parseKeys(text)
-      const others = (keys: object): string => JSON.stringify(Object.entries(keys).filter(([key]) => key !== name).toSorted(([a], [b]) => a < b ? -1 : 1))
-      if (Object.hasOwn(after, name) === revoke || others(before) !== others(after)) throw new Error(`${revoke ? 'revoking' : 'adding'} ${name} made of it:\n${text}`)
-      for (const comment of file.match(/# (?!kept).*/g) ?? []) if (!text.includes(comment)) throw new Error(`"${comment}" is gone`)
-      if (JSON.stringify(parse(text)['execution']) !== JSON.stringify(parse(file)['execution'])) throw new Error('another section changed')
+      const others = (keys: object): string =>
+        JSON.stringify(Object.entries(keys).filter(([key]) => key !== name).toSorted(([a], [b]) => a < b ? -1 : 1))
+      if (Object.hasOwn(after, name) === revoke || others(before) !== others(after)) {
+        throw new Error(`${revoke ? 'revoking' : 'adding'} ${name} made of it:\n${text}`)
+      }
+      for (const comment of file.match(/# (?!kept).*/g) ?? []) {
+        if (!text.includes(comment)) throw new Error(`"${comment}" is gone`)
+      }
+      if (JSON.stringify(parse(text)['execution']) !== JSON.stringify(parse(file)['execution'])) {
+        throw new Error('another section changed')
+      }
     }
   }), { numRuns: 300, seed: 42 })
-  t.throws(() => removeKey(`[server]\nkeys = { a = { hash = "${hashKey('x')}" } }\n`, 'a'), /by hand/, 'not a table of its own')
+  t.throws(
+    () => removeKey(`[server]\nkeys = { a = { hash = "${hashKey('x')}" } }\n`, 'a'), /by hand/, 'not a table of its own'
+  )
   t.throws(() => addKey('server = { port = 1 }\n', 'a', settings), 'a closed table')
 })
 

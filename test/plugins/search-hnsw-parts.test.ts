@@ -19,11 +19,21 @@ t.test('identifiers are split into their words', async t => {
   t.same(termsOf('Überprüfung der Größe'), ['uberprufung', 'der', 'große'].map(stem))
   t.same(termsOf('天気予報'), ['天気', '気予', '予報'])
   t.same(termsOf('what is the'), [])
-  for (const [name, words] of [['getHTTPStatus_code', 'get HTTP Status code'], ['list-unread', 'list unread'], ['v2Beta', 'v2 Beta'], ['plain', 'plain']] as const) t.equal(inWords(name), words)
+  for (const [name, words] of [
+    ['getHTTPStatus_code', 'get HTTP Status code'],
+    ['list-unread', 'list unread'],
+    ['v2Beta', 'v2 Beta'],
+    ['plain', 'plain']
+  ] as const) {
+    t.equal(inWords(name), words)
+  }
 })
 
 t.test('forms of a word meet', async t => {
-  for (const [a, b] of [['branches', 'branch'], ['committed', 'commit'], ['hashing', 'hash'], ['files', 'file'], ['queries', 'query'], ['changed', 'change'], ['converting', 'converts'], ['messages', 'message']] as const) {
+  for (const [a, b] of [
+    ['branches', 'branch'], ['committed', 'commit'], ['hashing', 'hash'], ['files', 'file'], ['queries', 'query'],
+    ['changed', 'change'], ['converting', 'converts'], ['messages', 'message']
+  ] as const) {
     t.equal(stem(a), stem(b), `${a} and ${b}`)
   }
   t.not(stem('status'), stem('state'))
@@ -56,12 +66,18 @@ t.test('a query is taken apart into sentences, a few at most', async t => {
 t.test('whatever the evidence, candidates are ranked once each, by scores within 0..1 that never rise', async () => {
   const index = await LexicalIndex.of(shelf)
   const numbers = Uint32Array.from(index.tools.keys())
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 }), fc.boolean(), fc.subarray([...numbers]), (query, cosines, semantic, known) => {
-    const found = { tools: Uint32Array.from(known), cosines: Float32Array.from(cosines), mean: 0.1, deviation: 0.1 }
-    const ranked = rank(numbers, query, index, index.match(query), semantic ? found : undefined, numbers.length)
-    return new Set(ranked.tools).size === numbers.length && ranked.scores.length === numbers.length &&
-      ranked.scores.every((score, i) => score >= 0 && score <= 1 && score <= (ranked.scores[i - 1] ?? 1))
-  }))
+  fc.assert(fc.property(
+    fc.string({ unit: 'binary' }),
+    fc.array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 }),
+    fc.boolean(),
+    fc.subarray([...numbers]),
+    (query, cosines, semantic, known) => {
+      const found = { tools: Uint32Array.from(known), cosines: Float32Array.from(cosines), mean: 0.1, deviation: 0.1 }
+      const ranked = rank(numbers, query, index, index.match(query), semantic ? found : undefined, numbers.length)
+      return new Set(ranked.tools).size === numbers.length && ranked.scores.length === numbers.length
+        && ranked.scores.every((score, i) => score >= 0 && score <= 1 && score <= (ranked.scores[i - 1] ?? 1))
+    }
+  ))
 })
 
 t.test('the best of many are those that sorting puts first, of equals the lowest', async () => {
@@ -75,37 +91,51 @@ t.test('the best of many are those that sorting puts first, of equals the lowest
 
 t.test('rows of any length stay what they are while their matrix grows, and their products are right', async () => {
   const numbers = fc.float({ min: -1, max: 1, noNaN: true })
-  fc.assert(fc.property(fc.integer({ min: 1, max: 40 }).chain(columns => fc.array(fc.array(numbers, { minLength: columns, maxLength: columns }), { minLength: 2, maxLength: 20 })), rows => {
-    const columns = rows[0]?.length ?? 0
-    const matrix = new Matrix(columns)
-    for (const [i, row] of rows.entries()) matrix.set(i * 50, Float32Array.from(row))
-    return rows.every((row, i) => matrix.at(i * 50).every((number, j) => number === row[j]) &&
-      rows.every((other, j) => Math.abs(matrix.dot(i * 50, j * 50) - row.reduce((sum, number, k) => sum + number * (other[k] ?? 0), 0)) < 1e-4))
-  }))
+  fc.assert(fc.property(
+    fc.integer({ min: 1, max: 40 }).chain(columns =>
+      fc.array(fc.array(numbers, { minLength: columns, maxLength: columns }), { minLength: 2, maxLength: 20 })),
+    rows => {
+      const columns = rows[0]?.length ?? 0
+      const matrix = new Matrix(columns)
+      for (const [i, row] of rows.entries()) matrix.set(i * 50, Float32Array.from(row))
+      return rows.every((row, i) => matrix.at(i * 50).every((number, j) => number === row[j])
+        && rows.every((other, j) =>
+          Math.abs(matrix.dot(i * 50, j * 50) - row.reduce((sum, number, k) => sum + number * (other[k] ?? 0), 0))
+            < 1e-4))
+    }
+  ))
 })
 
 t.test('vectors: what is found is what comparing with all finds, whatever came and went', async t => {
   const texts = fc.uniqueArray(fc.integer({ min: 0, max: 30 }), { maxLength: 20 })
-  fc.assert(fc.property(fc.array(texts, { minLength: 1, maxLength: 6 }), fc.integer({ min: 0, max: 30 }), fc.integer({ min: 1, max: 30 }), (steps, asked, nearest) => {
-    const vectors = new Vectors(4, undefined)
-    let made = 0
-    for (const [i, step] of steps.entries()) {
-      vectors.replace(step.map(String))
-      for (const text of vectors.waiting) {
-        vectors.add(text, vectorOf(Number(text)))
-        made++
+  fc.assert(fc.property(
+    fc.array(texts, { minLength: 1, maxLength: 6 }),
+    fc.integer({ min: 0, max: 30 }),
+    fc.integer({ min: 1, max: 30 }),
+    (steps, asked, nearest) => {
+      const vectors = new Vectors(4, undefined)
+      let made = 0
+      for (const [i, step] of steps.entries()) {
+        vectors.replace(step.map(String))
+        for (const text of vectors.waiting) {
+          vectors.add(text, vectorOf(Number(text)))
+          made++
+        }
+        const before = new Set(steps[i - 1])
+        if (i > 0 && [...vectors.waiting].length > 0) return false
+        if (i > 0 && step.every(text => before.has(text)) && made > steps.slice(0, i).flat().length) return false
       }
-      const before = new Set(steps[i - 1])
-      if (i > 0 && [...vectors.waiting].length > 0) return false
-      if (i > 0 && step.every(text => before.has(text)) && made > steps.slice(0, i).flat().length) return false
+      const last = steps.at(-1) ?? []
+      const found = vectors.find(vectorOf(asked), [], nearest, new Uint32Array(0))
+      const expected = last.map((text, tool) => ({ tool, cosine: dot(vectorOf(text), vectorOf(asked)) }))
+        .sort((a, b) => b.cosine - a.cosine)
+        .slice(0, nearest)
+      const { indexed, total } = vectors.progress
+      return indexed === last.length && total === last.length && found.tools.length === expected.length
+        && expected.every(({ cosine }, i) =>
+          Math.abs(cosine - ([...found.cosines].sort((a, b) => b - a)[i] ?? 9)) < 1e-5)
     }
-    const last = steps.at(-1) ?? []
-    const found = vectors.find(vectorOf(asked), [], nearest, new Uint32Array(0))
-    const expected = last.map((text, tool) => ({ tool, cosine: dot(vectorOf(text), vectorOf(asked)) })).sort((a, b) => b.cosine - a.cosine).slice(0, nearest)
-    const { indexed, total } = vectors.progress
-    return indexed === last.length && total === last.length && found.tools.length === expected.length &&
-      expected.every(({ cosine }, i) => Math.abs(cosine - ([...found.cosines].sort((a, b) => b - a)[i] ?? 9)) < 1e-5)
-  }))
+  ))
   const vectors = new Vectors(4, undefined)
   vectors.replace(['a'])
   t.throws(() => { vectors.add('a', new Float32Array([Number.NaN, 0, 0, 0])) }, /no vector/)

@@ -29,7 +29,9 @@ t.test('by words alone, it is a search', t => testSearch(t, () => open(t, { mode
 
 t.test('making a large index lets the event loop turn', async t => {
   const { service: search } = await open(t, { model: 'none' })
-  const skills = Array.from({ length: 200 }, (_, i) => searchable(`skill-${i}`, `Area ${i}`, Object.fromEntries(Array.from({ length: 10 }, (_, j) => [`operation_${j}`, `Performs operation ${j} on area ${i}`]))))
+  const skills = Array.from({ length: 200 }, (_, i) => searchable(`skill-${i}`, `Area ${i}`, Object.fromEntries(
+    Array.from({ length: 10 }, (_, j) => [`operation_${j}`, `Performs operation ${j} on area ${i}`])
+  )))
   let turns = 0
   const timer = setInterval(() => { turns++ }, 1)
   await search.index(skills)
@@ -91,7 +93,11 @@ t.test('with the bundled model', async t => {
     ] as const) {
       const { mode, results } = await find(query)
       t.equal(mode, 'hybrid')
-      t.equal(results[0]?.tool_name, wanted, `${query}: ${results.map(({ tool_name, score }) => `${tool_name} ${score}`).join(', ')}`)
+      t.equal(
+        results[0]?.tool_name,
+        wanted,
+        `${query}: ${results.map(({ tool_name, score }) => `${tool_name} ${score}`).join(', ')}`
+      )
     }
   })
 
@@ -118,7 +124,13 @@ t.test('with the bundled model', async t => {
     await search.index(shelf)
     await find('commit history')
     written.length = 0
-    await search.index([...shelf.slice(1), searchable('git', 'Read a git repository', { log: 'Show the commit history', stars: 'Tell which constellations can be seen tonight' })])
+    await search.index([
+      ...shelf.slice(1),
+      searchable('git', 'Read a git repository', {
+        log: 'Show the commit history',
+        stars: 'Tell which constellations can be seen tonight'
+      })
+    ])
     t.equal((await find('astronomy')).results[0]?.tool_name, 'stars')
     await until(() => written.length > 0)
     t.equal(written.length, 1, 'one text')
@@ -127,7 +139,8 @@ t.test('with the bundled model', async t => {
   await t.test('a query that was asked before the tools changed is answered from those of before', async t => {
     await search.index(shelf)
     await find('commit history')
-    const ask = (): Promise<SearchAnswer[]> => Promise.all(Array.from({ length: 20 }, (_, i) => find(`whose fault is bug number ${i}`)))
+    const ask = (): Promise<SearchAnswer[]> =>
+      Promise.all(Array.from({ length: 20 }, (_, i) => find(`whose fault is bug number ${i}`)))
     const before = await ask()
     await search.index(shelf)
     await find('commit history')
@@ -146,7 +159,10 @@ t.test('with the bundled model', async t => {
       async read (asked) {
         keys.push(...asked)
         const values = await memory.read(asked)
-        return values.map((value, i) => i === 0 ? new Uint8Array(new Float32Array(384).fill(Number.NaN).buffer) : i === 1 ? value?.slice(0, 40) : value)
+        return values.map((value, i) =>
+          i === 0
+            ? new Uint8Array(new Float32Array(384).fill(Number.NaN).buffer)
+            : i === 1 ? value?.slice(0, 40) : value)
       },
       async write (entries) { written.push(...entries.map(([key]) => key)) }
     }
@@ -174,10 +190,14 @@ t.test('where the native library can not be loaded, WebAssembly gives nearly the
   const native = await Model.load(data)
   const slower = await Model.load(data, () => Promise.reject(new Error('no binary')))
   t.match(modelFinding(data, native), { level: 'ok', text: /384 numbers a text, by onnxruntime-node$/ })
-  t.match(modelFinding(data, slower), { level: 'note', text: /onnxruntime-web, .*no binary/, remedy: /ONNXRUNTIME_NODE_INSTALL=skip/ })
+  t.match(modelFinding(data, slower), {
+    level: 'note', text: /onnxruntime-web, .*no binary/, remedy: /ONNXRUNTIME_NODE_INSTALL=skip/
+  })
   t.equal(slower.id, native.id, 'kept vectors are good for both')
-  const same = (a: Float32Array | undefined, b: Float32Array | undefined): boolean => a !== undefined && a.length === b?.length && a.reduce((sum, number, i) => sum + number * (b[i] ?? 0), 0) > 0.99
-  const texts = ['whose fault is this bug', 'Résumé — naïve café, 天気', 'is it 3.5? yes. [SEP] [UNK] ##ing', 'long '.repeat(400), '']
+  const same = (a: Float32Array | undefined, b: Float32Array | undefined): boolean =>
+    a !== undefined && a.length === b?.length && a.reduce((sum, number, i) => sum + number * (b[i] ?? 0), 0) > 0.99
+  const texts =
+    ['whose fault is this bug', 'Résumé — naïve café, 天気', 'is it 3.5? yes. [SEP] [UNK] ##ing', 'long '.repeat(400), '']
   for (const text of texts) {
     t.same(Array.from(slower.runtime.tokenize(text, true).ids), Array.from(native.runtime.tokenize(text, true).ids))
     t.ok(same(await native.embed(text), await slower.embed(text)), text.slice(0, 40))
@@ -188,7 +208,10 @@ t.test('where the native library can not be loaded, WebAssembly gives nearly the
     t.equal(one?.parts.length, other?.parts.length, text)
     t.ok((one?.parts ?? []).every((part, i) => same(part, other?.parts[i])), text)
   }
-  await t.rejects(Model.load({ ...data, model: 'somebody/some-model' }, () => Promise.reject(new Error('no binary'))), /somebody\/some-model .*no binary/)
+  await t.rejects(
+    Model.load({ ...data, model: 'somebody/some-model' }, () => Promise.reject(new Error('no binary'))),
+    /somebody\/some-model .*no binary/
+  )
 })
 
 t.test('where the model can not be used, words answer alone, and the plugin says why', async t => {
@@ -224,9 +247,15 @@ t.test('where the model can not be used, words answer alone, and the plugin says
     t.match(opened.degraded(), reason, place)
     t.match(opened.service.state?.(), { mode: 'lexical', model: 'failed', indexed: 0 })
     await opened.close()
-    t.match(await examine({ model: place, models_dir: folder, allow_download: false, threads: 1 }), [{ level: 'problem', text: reason }], place)
+    t.match(
+      await examine({ model: place, models_dir: folder, allow_download: false, threads: 1 }),
+      [{ level: 'problem', text: reason }],
+      place
+    )
   }
-  t.match(await examine({ model, models_dir: folder, allow_download: false, threads: 1 }), [{ level: 'ok', text: /384/ }])
+  t.match(await examine({ model, models_dir: folder, allow_download: false, threads: 1 }), [
+    { level: 'ok', text: /384/ }
+  ])
 })
 
 t.test('a thread that dies or hangs', async t => {
@@ -240,7 +269,10 @@ t.test('a thread that dies or hangs', async t => {
     }
   }
   const start = (t: Test, kind: string): Embedder => {
-    const embedder = new Embedder({ model: kind, models_dir: '', allow_download: false, threads: 1, cache: new MemoryCache(), log: silentLogger, thread, answer_ms: 20, onChange () {} })
+    const embedder = new Embedder({
+      model: kind, models_dir: '', allow_download: false, threads: 1, cache: new MemoryCache(), log: silentLogger,
+      thread, answer_ms: 20, onChange () {}
+    })
     t.teardown(() => embedder.close())
     embedder.index(['a tool'])
     embedder.start()

@@ -14,7 +14,8 @@ import memory from '../../plugins/storage-memory/index.ts'
 t.test('the program knows all sections of its plugins, and no others', async t => {
   const plugins: AnyPlugin[] = [native, worker, http, mcp, stdio, search, skills, lmdb, memory]
   const declared = plugins.flatMap(sectionsOf)
-  const named = ({ name, schema }: typeof declared[number]): string => `${name}: ${Object.keys(schema.properties).join()}`
+  const named = ({ name, schema }: typeof declared[number]): string =>
+    `${name}: ${Object.keys(schema.properties).join()}`
   t.same([...new Set(builtinSections.map(named))].toSorted(), [...new Set(declared.map(named))].toSorted())
   for (const section of declared) t.ok(builtinSections.some(({ schema }) => schema === section.schema), section.name)
 })
@@ -22,7 +23,13 @@ t.test('the program knows all sections of its plugins, and no others', async t =
 t.test('a setting that two plugins declare, and a section in the place of a setting, are refused by name', async t => {
   const [section] = sectionsOf(http)
   if (section === undefined) throw new Error('the HTTP server has settings')
-  t.throws(() => configSchema([section, structuredClone({ name: section.name, schema: section.schema })]), { message: 'two plugins declare the setting "server.host"' })
-  t.throws(() => configSchema([{ name: 'data_dir', schema: section.schema }]), { message: /"data_dir", but data_dir is a setting/ })
+  t.throws(
+    () => configSchema([section, structuredClone({ name: section.name, schema: section.schema })]),
+    { message: 'two plugins declare the setting "server.host"' }
+  )
+  t.throws(
+    () => configSchema([{ name: 'data_dir', schema: section.schema }]),
+    { message: /"data_dir", but data_dir is a setting/ }
+  )
   t.equal(configSchema([section, section]).settings.length, configSchema([section]).settings.length)
 })

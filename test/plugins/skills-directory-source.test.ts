@@ -6,7 +6,8 @@ import plugin from '../../plugins/skills-directory/index.ts'
 import { forTap, openPlugin, testSkillSource } from '../../plugins/testing/index.ts'
 
 const native = 'description = "Says something"\n[[tools]]\nname = "say"\ndescription = "Say it"\ncommand = ["echo", "{{text}}"]\n[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "What"\nrequired = true\n'
-const script = (says: string): string => `export default { description: '${says}', tools: { go: { description: 'Go', run () { return 1 } } } }\n`
+const script = (says: string): string =>
+  `export default { description: '${says}', tools: { go: { description: 'Go', run () { return 1 } } } }\n`
 
 for (const watch of ['events', 'polling']) {
   t.test(`directories are a source of skills, watched by ${watch}`, t => {
@@ -23,7 +24,10 @@ for (const watch of ['events', 'polling']) {
         await put('good', 'skill.toml', native)
         await put('other', 'skill.js', script('Another'))
         await put('broken', 'skill.toml', 'tools = 5')
-        const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [directory] }, plugin: { 'skills-directory': { wait_ms: 60_000, patience_ms: 50, watch } } } })
+        const opened = await openPlugin(plugin, { config: {
+          skills: { bundled: false, directories: [directory] },
+          plugin: { 'skills-directory': { wait_ms: 60_000, patience_ms: 50, watch } }
+        } })
         const own = directory
         return {
           service: opened.service,

@@ -1,4 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync
+} from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -24,9 +26,11 @@ function write (path: string, files: Record<string, string>): void {
   }
 }
 
-const native = (more = '', parameters = ''): string => `description = "Says something"\n${more}\n[[tools]]\nname = "say"\ndescription = "Say it"\ncommand = ["echo", "{{text}}"]\n[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "What"\n${parameters}`
+const native = (more = '', parameters = ''): string =>
+  `description = "Says something"\n${more}\n[[tools]]\nname = "say"\ndescription = "Say it"\ncommand = ["echo", "{{text}}"]\n[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "What"\n${parameters}`
 const good = native('', 'required = true')
-const script = (body = 'return 1', head = ''): string => `${head}\nexport default { description: 'A script', tools: { go: { description: 'Go', run () { ${body} } } } }\n`
+const script = (body = 'return 1', head = ''): string =>
+  `${head}\nexport default { description: 'A script', tools: { go: { description: 'Go', run () { ${body} } } } }\n`
 
 function named (loaded: LoadedSkills, name: string): SkillDefinition {
   const skill = loaded.skills.find(skill => skill.name === name)
@@ -37,19 +41,27 @@ function named (loaded: LoadedSkills, name: string): SkillDefinition {
 /** A package that is nowhere. */
 const absent = 'not-installed'
 
-const errorOf = (loaded: LoadedSkills, name: string): string | undefined => loaded.quarantined.find(skill => skill.name === name)?.error
+const errorOf = (loaded: LoadedSkills, name: string): string | undefined =>
+  loaded.quarantined.find(skill => skill.name === name)?.error
 
 /** A source that can load more than once, and its data directory. */
-async function open (t: Test, directories: string[], trusted: string[] = []): Promise<{ source: SkillSource, data_dir: string, close: () => Promise<void> }> {
+async function open (
+  t: Test,
+  directories: string[],
+  trusted: string[] = []
+): Promise<{ source: SkillSource, data_dir: string, close: () => Promise<void> }> {
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
-  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories, trusted }, plugin: { 'skills-directory': { wait_ms: 60_000 } } } })
+  const opened = await openPlugin(plugin, {
+    config: { skills: { bundled: false, directories, trusted }, plugin: { 'skills-directory': { wait_ms: 60_000 } } }
+  })
   t.teardown(() => opened.close())
   return { source: opened.service, data_dir: opened.data_dir, close: opened.close }
 }
 
 t.test('a native skill', async t => {
   const skills = directory(t, {
-    'greet/skill.toml': `name = "greet"\nversion = "1.2.3"\n[permissions]\nnetwork = true\nwrite = ["/tmp", "~/x", "{{text}}"]\nenv = ["HOME"]\n
+    'greet/skill.toml':
+      `name = "greet"\nversion = "1.2.3"\n[permissions]\nnetwork = true\nwrite = ["/tmp", "~/x", "{{text}}"]\nenv = ["HOME"]\n
 [[tools]]\nname = "hi"\ndescription = "Greet"\ncommand = ["echo", ["--to", "{{name}}"], "{{text}}"]\nstdin = "{{text}}"\ntimeout_ms = 500\n
 [[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "T"\ndefault = "hello"\nallow_dash = true\nmaxLength = 5\n
 [[tools.parameters]]\nname = "name"\ntype = "string"\ndescription = "N"\nsecret = true\n`,
@@ -59,7 +71,8 @@ t.test('a native skill', async t => {
   t.same(loaded.quarantined, [])
   const skill = named(loaded, 'greet')
   t.match(skill, {
-    description: 'Greets people', version: '1.2.3', runtime: 'native', instructions: '# How\n\nPolitely.', directory: join(skills, 'greet'), trusted: false,
+    description: 'Greets people', version: '1.2.3', runtime: 'native', instructions: '# How\n\nPolitely.',
+    directory: join(skills, 'greet'), trusted: false,
     permissions: { network: true, write: ['/tmp', '~/x', '{{text}}'], env: ['HOME'] }
   })
   t.same(skill.tools.map(({ command: _command, ...tool }) => tool), [{
@@ -70,7 +83,10 @@ t.test('a native skill', async t => {
     ],
     input_schema: {
       type: 'object', additionalProperties: false,
-      properties: { text: { type: 'string', description: 'T', default: 'hello', maxLength: 5 }, name: { type: 'string', description: 'N' } }
+      properties: {
+        text: { type: 'string', description: 'T', default: 'hello', maxLength: 5 },
+        name: { type: 'string', description: 'N' }
+      }
     }
   }])
   t.match(skill.tools[0]?.command, { program: 'echo', dashes: ['text'] })
@@ -82,8 +98,11 @@ t.test('script skills: JavaScript in each kind of package, and TypeScript with i
     'asset/lib/text.js': 'import { readFileSync } from "node:fs"\nexport const text = readFileSync(new URL("./word.txt", import.meta.url), "utf8")',
     'asset/lib/word.txt': 'word',
     'asset/node_modules/pad/package.json': '{"name": "pad", "type": "module", "exports": "./index.js"}',
-    'asset/node_modules/pad/index.js': 'export const pad = text => `${text} from ${new URL(".", import.meta.url).pathname.split("/").at(-2)}`',
-    'lazy/skill.js': 'export default { description: "L", tools: { go: { description: "Go", async run () { return await import("' + absent + '").catch(() => "none") } } } }',
+    'asset/node_modules/pad/index.js':
+      'export const pad = text => `${text} from ${new URL(".", import.meta.url).pathname.split("/").at(-2)}`',
+    'lazy/skill.js': 'export default { description: "L", tools: { go: { description: "Go", async run () { return await import("'
+      + absent
+      + '").catch(() => "none") } } } }',
     'placed/skill.js': 'module.exports = { description: "P", tools: { go: { description: "Go", run: () => require("./lib/place.js") } } }',
     'placed/lib/place.js': 'module.exports = require("node:path").basename(__dirname)',
     'package.json': '{}', // without it, the project's own would say how to read what follows
@@ -92,7 +111,8 @@ t.test('script skills: JavaScript in each kind of package, and TypeScript with i
     'cjs/skill.js': 'module.exports = { description: "C", tools: { go: { description: "Go", run: () => 1 } } }',
     'old/package.json': '{"type": "commonjs"}',
     'old/skill.js': script(),
-    'typed/skill.ts': `import { defineSkill } from 'skillet/skill'\nimport { double } from './lib/double.ts'\nimport { basename } from 'node:path'
+    'typed/skill.ts':
+      `import { defineSkill } from 'skillet/skill'\nimport { double } from './lib/double.ts'\nimport { basename } from 'node:path'
 export default defineSkill({ description: 'Typed', tools: { twice: { description: 'D', parameters: { n: { type: 'integer', description: 'N', required: true, secret: true } }, timeout_ms: 7,
   run: ({ n }): string => \`\${double(n)} \${basename(new URL(import.meta.url).pathname)}\` } } })`,
     'typed/lib/double.ts': 'export const double = (n: number): number => n * 2\n',
@@ -102,21 +122,35 @@ export default defineSkill({ description: 'Typed', tools: { twice: { description
   const { source, data_dir } = await open(t, [skills])
   const loaded = await source.load(never)
   t.same(loaded.quarantined, [])
-  t.same(loaded.skills.map(skill => skill.name).sort(), ['asset', 'both', 'cjs', 'lazy', 'module', 'old', 'placed', 'plain', 'typed'])
-  t.match(named(loaded, 'both'), { description: 'From the manifest', version: '2.0.0', permissions: { network: true, env: [] } })
-  t.match(named(loaded, 'typed').tools, [{ name: 'twice', timeout_ms: 7, secrets: ['n'], input_schema: { required: ['n'] } }])
+  t.same(loaded.skills.map(skill => skill.name).sort(), [
+    'asset', 'both', 'cjs', 'lazy', 'module', 'old', 'placed', 'plain', 'typed'
+  ])
+  t.match(named(loaded, 'both'), {
+    description: 'From the manifest', version: '2.0.0', permissions: { network: true, env: [] }
+  })
+  t.match(named(loaded, 'typed').tools, [
+    { name: 'twice', timeout_ms: 7, secrets: ['n'], input_schema: { required: ['n'] } }
+  ])
   for (const skill of loaded.skills) {
-    const { default: exported } = await import(pathToFileURL(skill.module ?? '').href) as { default: { tools: Record<string, { run: unknown }> } }
-    t.type(exported.tools[skill.tools[0]?.name ?? '']?.run, 'function', `${skill.name} can be imported from where it says`)
+    const { default: exported } = await import(pathToFileURL(skill.module ?? '').href) as {
+      default: { tools: Record<string, { run: unknown }> }
+    }
+    t.type(
+      exported.tools[skill.tools[0]?.name ?? '']?.run, 'function', `${skill.name} can be imported from where it says`
+    )
   }
   const go = async (name: string): Promise<unknown> => {
-    const { default: exported } = await import(pathToFileURL(named(loaded, name).module ?? '').href) as { default: { tools: { go: { run (): unknown } } } }
+    const { default: exported } = await import(pathToFileURL(named(loaded, name).module ?? '').href) as {
+      default: { tools: { go: { run (): unknown } } }
+    }
     return exported.tools.go.run()
   }
   t.equal(await go('asset'), 'word from pad', 'files know their own place, and packages stay where they are')
   t.equal(await go('lazy'), 'none', 'what is imported when it is needed may be missing')
   t.equal(await go('placed'), 'lib')
-  const typed = await import(pathToFileURL(named(loaded, 'typed').module ?? '').href) as { default: { tools: { twice: { run (parameters: { n: number }): string } } } }
+  const typed = await import(pathToFileURL(named(loaded, 'typed').module ?? '').href) as {
+    default: { tools: { twice: { run (parameters: { n: number }): string } } }
+  }
   t.equal(typed.default.tools.twice.run({ n: 21 }), '42 skill.ts', 'a built module knows where it came from')
 
   await t.test('what was built is used again until an input changes', async t => {
@@ -138,64 +172,206 @@ export default defineSkill({ description: 'Typed', tools: { twice: { description
 
 t.test('each broken skill gives one clear line, and the others serve', async t => {
   const parameter = (keywords: string): string => native('', keywords)
-  const tool = (code: string): string => `export default { description: 'x', tools: { go: { description: 'x', run () {}, ${code} } } }`
+  const tool = (code: string): string =>
+    `export default { description: 'x', tools: { go: { description: 'x', run () {}, ${code} } } }`
   const broken: Record<string, [Record<string, string>, RegExp]> = {
     'toml-syntax': [{ 'skill.toml': 'description = "x"\nname = = 1\n' }, /^skill\.toml:2:8 is not valid TOML: /],
-    'unknown-key': [{ 'skill.toml': 'descripton = "x"\n' }, /^skill\.toml has an unknown field "descripton"; did you mean "description"\?$/],
-    'unknown-tool-key': [{ 'skill.toml': good.replace('[[tools]]', '[[tools]]\ntimeout = 3') }, /^skill\.toml\/tools\/0 \("say"\) has an unknown field "timeout"/],
-    'unknown-keyword': [{ 'skill.toml': parameter('required = true\nminimun = 3') }, /^skill\.toml: tool "say": parameter "text": has an unknown key "minimun"; did you mean "minimum"\?$/],
-    'no-description': [{ 'skill.toml': '[[tools]]\nname = "a"\ndescription = "x"\ncommand = ["x"]\n' }, /^the skill has no description$/],
+    'unknown-key': [
+      { 'skill.toml': 'descripton = "x"\n' },
+      /^skill\.toml has an unknown field "descripton"; did you mean "description"\?$/
+    ],
+    'unknown-tool-key': [
+      { 'skill.toml': good.replace('[[tools]]', '[[tools]]\ntimeout = 3') },
+      /^skill\.toml\/tools\/0 \("say"\) has an unknown field "timeout"/
+    ],
+    'unknown-keyword': [
+      { 'skill.toml': parameter('required = true\nminimun = 3') },
+      /^skill\.toml: tool "say": parameter "text": has an unknown key "minimun"; did you mean "minimum"\?$/
+    ],
+    'no-description': [
+      { 'skill.toml': '[[tools]]\nname = "a"\ndescription = "x"\ncommand = ["x"]\n' },
+      /^the skill has no description$/
+    ],
     'no-tools': [{ 'skill.toml': 'description = "x"\n' }, /^skill\.toml has no \[\[tools\]\]$/],
-    'other-name': [{ 'skill.toml': `name = "something"\n${good}` }, /^skill\.toml names the skill "something", but its folder is "other-name"/],
-    'other-name-md': [{ 'skill.toml': good, 'SKILL.md': '---\nname: something\n---\n' }, /^SKILL\.md names the skill "something"/],
-    'yaml': [{ 'skill.toml': good, 'SKILL.md': '---\nname: [a\n---\n' }, /^SKILL\.md:\d+:\d+ has frontmatter that is not valid YAML/],
-    'runtime': [{ 'skill.toml': `runtime = "wasm"\n${good}` }, /^skill\.toml\/runtime must be one of "native", "script", "agent"$/],
-    'two-tools': [{ 'skill.toml': `${good}\n[[tools]]\nname = "say"\ndescription = "x"\ncommand = ["x"]\n` }, /^skill\.toml: tool "say": two tools have this name$/],
-    'two-parameters': [{ 'skill.toml': `${good}\n[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "x"\n` }, /tool "say": parameter "text": two parameters have this name$/],
-    'no-parameter': [{ 'skill.toml': good.replace('{{text}}', '{{txet}}') }, /tool "say": placeholder \{\{txet\}\} has no parameter of that name/],
+    'other-name': [
+      { 'skill.toml': `name = "something"\n${good}` },
+      /^skill\.toml names the skill "something", but its folder is "other-name"/
+    ],
+    'other-name-md': [
+      { 'skill.toml': good, 'SKILL.md': '---\nname: something\n---\n' },
+      /^SKILL\.md names the skill "something"/
+    ],
+    'yaml': [
+      { 'skill.toml': good, 'SKILL.md': '---\nname: [a\n---\n' },
+      /^SKILL\.md:\d+:\d+ has frontmatter that is not valid YAML/
+    ],
+    'runtime': [
+      { 'skill.toml': `runtime = "wasm"\n${good}` },
+      /^skill\.toml\/runtime must be one of "native", "script", "agent"$/
+    ],
+    'two-tools': [
+      { 'skill.toml': `${good}\n[[tools]]\nname = "say"\ndescription = "x"\ncommand = ["x"]\n` },
+      /^skill\.toml: tool "say": two tools have this name$/
+    ],
+    'two-parameters': [
+      { 'skill.toml': `${good}\n[[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "x"\n` },
+      /tool "say": parameter "text": two parameters have this name$/
+    ],
+    'no-parameter': [
+      { 'skill.toml': good.replace('{{text}}', '{{txet}}') },
+      /tool "say": placeholder \{\{txet\}\} has no parameter of that name/
+    ],
     'may-be-absent': [{ 'skill.toml': native() }, /placeholder \{\{text\}\} may be absent/],
-    'lookbehind': [{ 'skill.toml': parameter('required = true\npattern = "(?<=a)b"') }, /parameter "text": its pattern can't be used \(RE2 syntax, without lookaround/],
-    'bad-default': [{ 'skill.toml': parameter('default = 3') }, /parameter "text": the default does not fit the parameter: default must be string$/],
-    'required-default': [{ 'skill.toml': parameter('required = true\ndefault = "x"') }, /a required parameter can't have a default$/],
-    'bad-keyword': [{ 'skill.toml': parameter('required = true\nmaxLength = "x"') }, /parameter "text": maxLength must be integer$/],
-    'bad-format': [{ 'skill.toml': parameter('required = true\nformat = "emial"') }, /parameter "text": unknown format "emial"$/],
-    'bad-ref': [{ 'skill.toml': parameter('required = true\n"$ref" = "#/nowhere"') }, /tool "say": can't resolve reference/],
-    'bad-rule': [{ 'skill.toml': `${good}\n[tools.rules]\nanyOf = [{ requird = ["text"] }]` }, /tool "say": has an unknown key "requird"/],
-    'other-rule': [{ 'skill.toml': `${good}\n[tools.rules]\nproperties = {}` }, /^skill\.toml\/tools\/0 \("say"\)\/rules has an unknown field "properties"/],
-    'other-dialect': [{ 'skill.toml': `${good}\n[tools.rules]\n"$schema" = "http://json-schema.org/draft-04/schema#"` }, /tool "say": no schema with key or ref "http:\/\/json-schema\.org\/draft-04/],
-    'filled-type': [{ 'skill.toml': parameter('from_client = "answers"') }, /parameter "text": from_client = "answers" needs the type "object"$/],
-    'filled-required': [{ 'skill.toml': parameter('required = true\nfrom_client = "state"') }, /what the client fills in can be neither required nor have a default$/],
-    'filled-by': [{ 'skill.toml': parameter('from_client = "person"') }, /from_client must be one of "answers", "state", "capabilities"$/],
-    'header-type': [{ 'skill.js': tool('parameters: { a: { type: "number", description: "x", mcp_header: "A" } }') }, /parameter "a": only a string, an integer or a boolean can have an mcp_header$/],
-    'header-twice': [{ 'skill.js': tool('parameters: { a: { type: "string", description: "x", mcp_header: "A" }, b: { type: "string", description: "x", mcp_header: "a" } }') }, /parameter "b": two parameters have this mcp_header$/],
-    'header-name': [{ 'skill.js': tool('parameters: { a: { type: "string", description: "x", mcp_header: "A B" } }') }, /mcp_header must match pattern/],
-    'proto': [{ 'skill.toml': good.replaceAll('"text"', '"__proto__"') }, /parameter "__proto__": the name is reserved$/],
-    'js-proto': [{ 'skill.js': tool('parameters: { ["__proto__"]: { type: "string", description: "x" } }') }, /parameter "__proto__": the name is reserved$/],
-    'half-name': [{ 'skill.js': tool('parameters: { "\\ud800": { type: "string", description: "x" } }') }, /half of a surrogate pair/],
-    'long-name': [{ 'skill.js': tool(`parameters: { ${'x'.repeat(257)}: { type: "string", description: "x" } }`) }, /names must match/],
-    'several': [{ 'skill.js': 'export default { description: "x", tools: { a: { description: "x" }, b: { run () {} } } }' }, /the tool "a" has no function "run" \(and 1 more of its tools are broken\)$/],
-    'proto-key': [{ 'skill.toml': parameter('required = true\n[tools.parameters.items.__proto__]\na = 1') }, /__proto__/],
-    'bad-type': [{ 'skill.toml': good.replace('"string"', '"text"') }, /^skill\.toml\/tools\/0 \("say"\)\/parameters\/0\/type must be one of "string"/],
-    'bad-write': [{ 'skill.toml': native('[permissions]\nwrite = ["here"]', 'required = true') }, /permissions\/write: "here" must be absolute/],
+    'lookbehind': [
+      { 'skill.toml': parameter('required = true\npattern = "(?<=a)b"') },
+      /parameter "text": its pattern can't be used \(RE2 syntax, without lookaround/
+    ],
+    'bad-default': [
+      { 'skill.toml': parameter('default = 3') },
+      /parameter "text": the default does not fit the parameter: default must be string$/
+    ],
+    'required-default': [
+      { 'skill.toml': parameter('required = true\ndefault = "x"') },
+      /a required parameter can't have a default$/
+    ],
+    'bad-keyword': [
+      { 'skill.toml': parameter('required = true\nmaxLength = "x"') },
+      /parameter "text": maxLength must be integer$/
+    ],
+    'bad-format': [
+      { 'skill.toml': parameter('required = true\nformat = "emial"') },
+      /parameter "text": unknown format "emial"$/
+    ],
+    'bad-ref': [
+      { 'skill.toml': parameter('required = true\n"$ref" = "#/nowhere"') },
+      /tool "say": can't resolve reference/
+    ],
+    'bad-rule': [
+      { 'skill.toml': `${good}\n[tools.rules]\nanyOf = [{ requird = ["text"] }]` },
+      /tool "say": has an unknown key "requird"/
+    ],
+    'other-rule': [
+      { 'skill.toml': `${good}\n[tools.rules]\nproperties = {}` },
+      /^skill\.toml\/tools\/0 \("say"\)\/rules has an unknown field "properties"/
+    ],
+    'other-dialect': [
+      { 'skill.toml': `${good}\n[tools.rules]\n"$schema" = "http://json-schema.org/draft-04/schema#"` },
+      /tool "say": no schema with key or ref "http:\/\/json-schema\.org\/draft-04/
+    ],
+    'filled-type': [
+      { 'skill.toml': parameter('from_client = "answers"') },
+      /parameter "text": from_client = "answers" needs the type "object"$/
+    ],
+    'filled-required': [
+      { 'skill.toml': parameter('required = true\nfrom_client = "state"') },
+      /what the client fills in can be neither required nor have a default$/
+    ],
+    'filled-by': [
+      { 'skill.toml': parameter('from_client = "person"') },
+      /from_client must be one of "answers", "state", "capabilities"$/
+    ],
+    'header-type': [
+      { 'skill.js': tool('parameters: { a: { type: "number", description: "x", mcp_header: "A" } }') },
+      /parameter "a": only a string, an integer or a boolean can have an mcp_header$/
+    ],
+    'header-twice': [
+      { 'skill.js': tool('parameters: { a: { type: "string", description: "x", mcp_header: "A" }, b: { type: "string", description: "x", mcp_header: "a" } }') },
+      /parameter "b": two parameters have this mcp_header$/
+    ],
+    'header-name': [
+      { 'skill.js': tool('parameters: { a: { type: "string", description: "x", mcp_header: "A B" } }') },
+      /mcp_header must match pattern/
+    ],
+    'proto': [
+      { 'skill.toml': good.replaceAll('"text"', '"__proto__"') },
+      /parameter "__proto__": the name is reserved$/
+    ],
+    'js-proto': [
+      { 'skill.js': tool('parameters: { ["__proto__"]: { type: "string", description: "x" } }') },
+      /parameter "__proto__": the name is reserved$/
+    ],
+    'half-name': [
+      { 'skill.js': tool('parameters: { "\\ud800": { type: "string", description: "x" } }') },
+      /half of a surrogate pair/
+    ],
+    'long-name': [
+      { 'skill.js': tool(`parameters: { ${'x'.repeat(257)}: { type: "string", description: "x" } }`) },
+      /names must match/
+    ],
+    'several': [
+      { 'skill.js': 'export default { description: "x", tools: { a: { description: "x" }, b: { run () {} } } }' },
+      /the tool "a" has no function "run" \(and 1 more of its tools are broken\)$/
+    ],
+    'proto-key': [
+      { 'skill.toml': parameter('required = true\n[tools.parameters.items.__proto__]\na = 1') },
+      /__proto__/
+    ],
+    'bad-type': [
+      { 'skill.toml': good.replace('"string"', '"text"') },
+      /^skill\.toml\/tools\/0 \("say"\)\/parameters\/0\/type must be one of "string"/
+    ],
+    'bad-write': [
+      { 'skill.toml': native('[permissions]\nwrite = ["here"]', 'required = true') },
+      /permissions\/write: "here" must be absolute/
+    ],
     'latin': [{ 'skill.toml': '' }, /^skill\.toml is not valid UTF-8$/],
-    'native-module': [{ 'skill.toml': `runtime = "native"\n${good}`, 'skill.js': script() }, /says runtime = "native", but the folder has a skill\.js$/],
-    'script-tools': [{ 'skill.toml': good, 'skill.js': script() }, /has \[\[tools\]\]; those of a script skill are in its skill\.js$/],
+    'native-module': [
+      { 'skill.toml': `runtime = "native"\n${good}`, 'skill.js': script() },
+      /says runtime = "native", but the folder has a skill\.js$/
+    ],
+    'script-tools': [
+      { 'skill.toml': good, 'skill.js': script() },
+      /has \[\[tools\]\]; those of a script skill are in its skill\.js$/
+    ],
     'two-modules': [{ 'skill.ts': script(), 'skill.js': script() }, /has both skill\.js and skill\.ts; keep one$/],
     'js-syntax': [{ 'skill.js': 'export default {\n  tools: }\n' }, /^skill\.js:2:\d+ can't be built: Unexpected "}"$/],
-    'ts-syntax': [{ 'skill.ts': 'import "./other.ts"', 'other.ts': '\nlet = ;' }, /^skill\.ts can't be built: other\.ts:2:\d+: /],
-    'ts-import': [{ 'skill.ts': 'import "./missing.ts"' }, /^skill\.ts:1:8 can't be built: Could not resolve "\.\/missing\.ts"$/],
-    'big-import': [{ 'skill.js': 'import "./big.js"; export default {}', 'big.js': '' }, /^skill\.js:1:8 can't be built: big\.js has 100000000 bytes; the most is 8388608$/],
-    'throws': [{ 'skill.js': 'throw new TypeError("first\\nsecond")' }, /^skill\.js failed while it was imported: TypeError: first$/],
+    'ts-syntax': [
+      { 'skill.ts': 'import "./other.ts"', 'other.ts': '\nlet = ;' },
+      /^skill\.ts can't be built: other\.ts:2:\d+: /
+    ],
+    'ts-import': [
+      { 'skill.ts': 'import "./missing.ts"' },
+      /^skill\.ts:1:8 can't be built: Could not resolve "\.\/missing\.ts"$/
+    ],
+    'big-import': [
+      { 'skill.js': 'import "./big.js"; export default {}', 'big.js': '' },
+      /^skill\.js:1:8 can't be built: big\.js has 100000000 bytes; the most is 8388608$/
+    ],
+    'throws': [
+      { 'skill.js': 'throw new TypeError("first\\nsecond")' },
+      /^skill\.js failed while it was imported: TypeError: first$/
+    ],
     'throws-odd': [{ 'skill.js': 'throw null' }, /^skill\.js failed while it was imported: null$/],
-    'js-import': [{ 'skill.js': 'import "nowhere-to-be-found"; export default {}' }, /^skill\.js:1:8 can't be built: Could not resolve "nowhere-to-be-found"$/],
+    'js-import': [
+      { 'skill.js': 'import "nowhere-to-be-found"; export default {}' },
+      /^skill\.js:1:8 can't be built: Could not resolve "nowhere-to-be-found"$/
+    ],
     'no-export': [{ 'skill.js': 'export const a = 1' }, /^skill\.js has no default export/],
-    'no-run': [{ 'skill.js': 'export default { description: "x", tools: { go: { description: "x" } } }' }, /the tool "go" has no function "run"/],
-    'js-key': [{ 'skill.js': tool('timeot_ms: 3') }, /^skill\.js\/tools\/go has an unknown field "timeot_ms"; did you mean "timeout_ms"\?$/],
+    'no-run': [
+      { 'skill.js': 'export default { description: "x", tools: { go: { description: "x" } } }' },
+      /the tool "go" has no function "run"/
+    ],
+    'js-key': [
+      { 'skill.js': tool('timeot_ms: 3') },
+      /^skill\.js\/tools\/go has an unknown field "timeot_ms"; did you mean "timeout_ms"\?$/
+    ],
     'js-function': [{ 'skill.js': tool('setup () {}') }, /^skill\.js\/tools\/go has an unknown field "setup"/],
-    'js-name': [{ 'skill.js': 'export default { description: "x", tools: { "a b": { description: "x", run () {} } } }' }, /^skill\.js\/tools has a field "a b"; names must match/],
-    'js-getter': [{ 'skill.js': 'export default { get tools () { throw new Error("trap") } }' }, /can't be read: trap$/],
-    'js-cycle': [{ 'skill.js': 'const a = {}; a.a = a; export default { description: "x", tools: { go: { description: "x", run () {}, parameters: { a } } } }' }, /can't be read: /],
-    'js-empty': [{ 'skill.js': 'export default { description: "x", tools: {} }' }, /^skill\.js\/tools must NOT have fewer than 1 properties$/],
+    'js-name': [
+      { 'skill.js': 'export default { description: "x", tools: { "a b": { description: "x", run () {} } } }' },
+      /^skill\.js\/tools has a field "a b"; names must match/
+    ],
+    'js-getter': [
+      { 'skill.js': 'export default { get tools () { throw new Error("trap") } }' },
+      /can't be read: trap$/
+    ],
+    'js-cycle': [
+      { 'skill.js': 'const a = {}; a.a = a; export default { description: "x", tools: { go: { description: "x", run () {}, parameters: { a } } } }' },
+      /can't be read: /
+    ],
+    'js-empty': [
+      { 'skill.js': 'export default { description: "x", tools: {} }' },
+      /^skill\.js\/tools must NOT have fewer than 1 properties$/
+    ],
     'Upper': [{ 'skill.toml': good }, /^the folder's name "Upper" can't be a skill's/],
     'only-md': [{ 'SKILL.md': '---\nname: only-md\n---\n' }, /^SKILL\.md has no description$/]
   }
@@ -204,7 +380,10 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
   writeFileSync(join(skills, 'latin/skill.toml'), Buffer.from([0x64, 0xe9, 0x0a]))
 
   // What can't be written as a text.
-  write(skills, { 'big/skill.toml': '', 'bigjs/skill.js': '', 'fifo/x': '', 'secret/skill.toml': good, 'notes/README.md': 'no skill', 'bigmd/SKILL.md': '', 'a-file': '' })
+  write(skills, {
+    'big/skill.toml': '', 'bigjs/skill.js': '', 'fifo/x': '', 'secret/skill.toml': good, 'notes/README.md': 'no skill',
+    'bigmd/SKILL.md': '', 'a-file': ''
+  })
   truncateSync(join(skills, 'big/skill.toml'), 100_000_000)
   truncateSync(join(skills, 'bigjs/skill.js'), 100_000_000)
   truncateSync(join(skills, 'big-import/big.js'), 100_000_000)
@@ -227,14 +406,21 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
   t.match(errorOf(loaded, 'fifo'), /^skill\.toml is not a regular file$/)
   t.match(errorOf(loaded, 'circle'), /symbolic links lead in a circle$/)
   t.match(errorOf(loaded, 'inner-circle'), /^skill\.toml can't be read: its symbolic links lead in a circle$/)
-  for (const { name, path, error } of loaded.quarantined) t.notMatch(error, /\n|\bat .*:\d+:\d+\)/, `${name} has one line, and ${path} is there`)
+  for (const { name, path, error } of loaded.quarantined) {
+    t.notMatch(error, /\n|\bat .*:\d+:\d+\)/, `${name} has one line, and ${path} is there`)
+  }
   const expected = ['good', 'linked-up', 'zgood', ...(process.getuid?.() === 0 ? ['secret'] : [])]
   t.same(loaded.skills.map(skill => skill.name).sort(), expected.sort())
-  t.equal(loaded.quarantined.length, Object.keys(broken).length + 6 + (process.getuid?.() === 0 ? 0 : 1), 'and nothing else is at fault')
+  t.equal(
+    loaded.quarantined.length,
+    Object.keys(broken).length + 6 + (process.getuid?.() === 0 ? 0 : 1),
+    'and nothing else is at fault'
+  )
 })
 
 t.test('a broken tool stays away by itself, and the others of its skill serve', async t => {
-  const tool = (name: string, more = ''): string => `\n[[tools]]\nname = "${name}"\ndescription = "x"\ncommand = ["x"]\n${more}`
+  const tool = (name: string, more = ''): string =>
+    `\n[[tools]]\nname = "${name}"\ndescription = "x"\ncommand = ["x"]\n${more}`
   const skills = directory(t, {
     'toml/skill.toml': `description = "x"\n[permissions]\nwrite = ["{{where}}"]\n${tool('good', '[[tools.parameters]]\nname = "where"\ntype = "string"\ndescription = "x"\n')}${tool('timed', 'timeout = 3')}${tool('same')}${tool('same')}${tool('fills', '[[tools.parameters]]\nname = "x"\ntype = "string"\ndescription = "x"\ndefault = 3')}${tool('a b')}\n[[tools]]\ndescription = "x"\n`,
     'code/skill.js': `const run = () => 'done'
@@ -256,15 +442,25 @@ export default {
   })
   const { source } = await open(t, [skills])
   const loaded = await source.load(never)
-  t.same(loaded.skills.map(({ name, tools }) => [name, tools.map(tool => tool.name)]), [['code', ['good', 'last']], ['toml', ['good']]])
-  const told = (name: string): Record<string, string> => Object.fromEntries(loaded.quarantined.filter(found => found.name === name).map(({ tool = '', error }) => [tool, error]))
+  t.same(loaded.skills.map(({ name, tools }) => [name, tools.map(tool => tool.name)]), [
+    ['code', ['good', 'last']],
+    ['toml', ['good']]
+  ])
+  const told = (name: string): Record<string, string> => Object.fromEntries(
+    loaded.quarantined.filter(found => found.name === name).map(({ tool = '', error }) => [tool, error])
+  )
   t.match(told('toml'), {
-    timed: /^skill\.toml\/tools\/1 \("timed"\) has an unknown field "timeout"/, same: /^skill\.toml: tool "same": two tools have this name$/,
-    fills: /^skill\.toml: tool "fills": parameter "x": the default does not fit/, 'a b': /tools\/5 \("a b"\)\/name must match/, 'tools/6': /^skill\.toml\/tools\/6 must have the field "name"/
+    timed: /^skill\.toml\/tools\/1 \("timed"\) has an unknown field "timeout"/,
+    same: /^skill\.toml: tool "same": two tools have this name$/,
+    fills: /^skill\.toml: tool "fills": parameter "x": the default does not fit/,
+    'a b': /tools\/5 \("a b"\)\/name must match/, 'tools/6': /^skill\.toml\/tools\/6 must have the field "name"/
   })
   t.match(told('code'), {
-    bare: /^skill\.js has a default export that can't be read: the tool "bare" has no function "run"$/, trap: /can't be read: trap$/, cycle: /can't be read: /, big: /can't be read: /, key: /^skill\.js\/tools\/key has an unknown field "timeot_ms"/,
-    'a b': /^skill\.js\/tools has a field "a b"/, pattern: /^skill\.js: tool "pattern": parameter "a": its pattern can't be used/
+    bare: /^skill\.js has a default export that can't be read: the tool "bare" has no function "run"$/,
+    trap: /can't be read: trap$/, cycle: /can't be read: /, big: /can't be read: /,
+    key: /^skill\.js\/tools\/key has an unknown field "timeot_ms"/,
+    'a b': /^skill\.js\/tools has a field "a b"/,
+    pattern: /^skill\.js: tool "pattern": parameter "a": its pattern can't be used/
   })
   t.ok(loaded.quarantined.every(({ path }) => /skill\.(toml|js)$/.test(path)))
   t.same(await source.load(never), loaded, 'what is known from the cache is the same')
@@ -282,7 +478,11 @@ t.test('a module that hangs, exits, or uses up its memory costs its own skill al
     'z-last/skill.js': script('', 'setTimeout(() => { process.exit(4) }, 0)')
   })
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
-  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [skills] }, execution: { heap_bytes_max: 64 * 1_048_576 }, plugin: { 'skills-directory': { describe_ms: 4000, wait_ms: 60_000 } } } })
+  const opened = await openPlugin(plugin, { config: {
+    skills: { bundled: false, directories: [skills] },
+    execution: { heap_bytes_max: 64 * 1_048_576 },
+    plugin: { 'skills-directory': { describe_ms: 4000, wait_ms: 60_000 } }
+  } })
   t.teardown(() => opened.close())
   const loaded = await opened.service.load(never)
   t.same(loaded.skills.map(skill => skill.name).sort(), ['a-first', 'later', 'prints', 'throws-later', 'z-last'])
@@ -291,8 +491,15 @@ t.test('a module that hangs, exits, or uses up its memory costs its own skill al
   t.match(errorOf(loaded, 'spins'), /took longer than 4 s to read/)
   // With the time it takes on a busy machine.
   const greedy = join(t.testdirName, 'greedy')
-  write(greedy, { 'a-first/skill.js': script(), 'memory/skill.js': 'const all = []; for (;;) all.push(new Array(1000).fill(all.length))' })
-  const patient = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [greedy] }, execution: { heap_bytes_max: 64 * 1_048_576 }, plugin: { 'skills-directory': { describe_ms: 60_000, wait_ms: 600_000 } } } })
+  write(greedy, {
+    'a-first/skill.js': script(),
+    'memory/skill.js': 'const all = []; for (;;) all.push(new Array(1000).fill(all.length))'
+  })
+  const patient = await openPlugin(plugin, { config: {
+    skills: { bundled: false, directories: [greedy] },
+    execution: { heap_bytes_max: 64 * 1_048_576 },
+    plugin: { 'skills-directory': { describe_ms: 60_000, wait_ms: 600_000 } }
+  } })
   t.teardown(() => patient.close())
   t.match(errorOf(await patient.service.load(never), 'memory'), /used up the memory/)
 })
@@ -300,11 +507,20 @@ t.test('a module that hangs, exits, or uses up its memory costs its own skill al
 t.test('later directories shadow earlier ones, be the skill broken or not', async t => {
   const [one, two] = [join(t.testdir({}), 'one'), join(t.testdirName, 'two')]
   write(one, { 'a/skill.toml': good, 'b/skill.toml': good, 'c/skill.toml': 'broken', 'git/skill.toml': good })
-  write(two, { 'a/skill.toml': good.replace('Says something', 'Second'), 'b/skill.toml': 'broken', 'c/skill.toml': good, 'git/README.md': 'no skill' })
+  write(two, {
+    'a/skill.toml': good.replace('Says something', 'Second'),
+    'b/skill.toml': 'broken',
+    'c/skill.toml': good,
+    'git/README.md': 'no skill'
+  })
   const loaded = await loadSkills([one, two, join(two, 'nowhere')], true)
   t.match(named(loaded, 'a'), { description: 'Second', directory: join(two, 'a') })
   t.match(named(loaded, 'c'), { directory: join(two, 'c') })
-  t.match(named(loaded, 'git'), { directory: join(one, 'git'), trusted: false }, 'a bundled one is shadowed; a folder that is no skill shadows nothing')
+  t.match(
+    named(loaded, 'git'),
+    { directory: join(one, 'git'), trusted: false },
+    'a bundled one is shadowed; a folder that is no skill shadows nothing'
+  )
   t.match(named(loaded, 'text'), { trusted: true })
   t.match(loaded.quarantined, [
     { name: 'nowhere', path: join(two, 'nowhere'), error: 'the skills directory can\'t be read: it does not exist' },
@@ -313,15 +529,25 @@ t.test('later directories shadow earlier ones, be the skill broken or not', asyn
 })
 
 t.test('skills under the user\'s configuration directory are found; those in trusted directories are trusted, by their real paths', async t => {
-  const home = t.testdir({ config: { skillet: { skills: { mine: { 'skill.toml': good } } } }, real: { inside: { 'skill.toml': good } }, dir: {} })
+  const home = t.testdir({
+    config: { skillet: { skills: { mine: { 'skill.toml': good } } } },
+    real: { inside: { 'skill.toml': good } },
+    dir: {}
+  })
   symlinkSync(join(home, 'real'), join(home, 'link'))
   symlinkSync(join(home, 'real/inside'), join(home, 'dir/linked'))
   write(home, { 'really/skill.toml': good })
   process.env['XDG_CONFIG_HOME'] = join(home, 'config')
-  const opened = await openPlugin(plugin, { config: { skills: { bundled: false, directories: [join(home, 'dir'), home], trusted: [join(home, 'link'), join(home, 'absent')] } } })
+  const opened = await openPlugin(plugin, { config: { skills: {
+    bundled: false,
+    directories: [join(home, 'dir'), home],
+    trusted: [join(home, 'link'), join(home, 'absent')]
+  } } })
   t.teardown(() => opened.close())
   const loaded = await opened.service.load(never)
-  t.same(loaded.skills.map(({ name, trusted }) => [name, trusted]), [['mine', false], ['linked', true], ['really', false]])
+  t.same(loaded.skills.map(({ name, trusted }) => [name, trusted]), [
+    ['mine', false], ['linked', true], ['really', false]
+  ])
 })
 
 t.test('what was described is known until the folder, or what it is built from, changes', async t => {

@@ -13,7 +13,13 @@ import { until } from '../../plugins/testing/until.ts'
 
 const never = new AbortController().signal
 
-interface Followed { root: string, library: Library, degraded: () => string | undefined, fresh: () => Promise<LoadedSkills>, changes: () => number }
+interface Followed {
+  root: string
+  library: Library
+  degraded: () => string | undefined
+  fresh: () => Promise<LoadedSkills>
+  changes: () => number
+}
 
 /**
  * A library of two directories that is followed, and one that reads them anew each time.
@@ -28,10 +34,14 @@ async function follow (
   scope.defer(() => rm(root, { recursive: true, force: true }))
   await mkdir(join(root, 'one'))
   const library = (data: string): Library => {
-    const describing = new Describing({ trusted: [], heap_bytes_max: 268_435_456, data_dir: join(root, data), describe_ms: 60_000, log: silentLogger })
+    const describing = new Describing({
+      trusted: [], heap_bytes_max: 268_435_456, data_dir: join(root, data), describe_ms: 60_000, log: silentLogger
+    })
     scope.defer(() => describing.close())
     const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
-    return new Library({ places, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000 })
+    return new Library({
+      places, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000
+    })
   }
   const followed = library('data')
   const anew = library('anew')
@@ -40,13 +50,17 @@ async function follow (
   let degraded: string | undefined
   let changes = 0
   const health = { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined } }
-  const following = new Follow({ library: followed, changed: () => { changes++ }, mode: 'events', log: silentLogger, health, ...options })
+  const following = new Follow({
+    library: followed, changed: () => { changes++ }, mode: 'events', log: silentLogger, health, ...options
+  })
   scope.defer(() => following.close())
   return { root, library: followed, degraded: () => degraded, fresh: () => anew.load(never), changes: () => changes }
 }
 
-const toml = (says: string): string => `description = "Says ${says}"\n[[tools]]\nname = "say"\ndescription = "Say"\ncommand = ["echo"]\n`
-const js = (says: string): string => `import { word } from '../shared.js'\nexport default { description: word + '${says}', tools: { go: { description: 'Go', run () {} } } }\n`
+const toml = (says: string): string =>
+  `description = "Says ${says}"\n[[tools]]\nname = "say"\ndescription = "Say"\ncommand = ["echo"]\n`
+const js = (says: string): string =>
+  `import { word } from '../shared.js'\nexport default { description: word + '${says}', tools: { go: { description: 'Go', run () {} } } }\n`
 const md = (says: string): string => `---\nname: any\ndescription: About ${says}\n---\n${says}\n`
 
 const place = fc.constantFrom('one', 'two')
@@ -54,7 +68,10 @@ const name = fc.constantFrom('a', 'b', 'c')
 const file = fc.constantFrom('skill.toml', 'skill.js', 'SKILL.md')
 const says = fc.constantFrom('hello', 'again', 'more')
 const operation = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('write' as const), place, name, file, says, broken: fc.boolean() }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('write' as const), place, name, file, says, broken: fc.boolean() })
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), place, name, file: fc.option(file) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('move' as const), place, name, to: name }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('replace' as const), place }) },
@@ -71,7 +88,10 @@ async function perform (root: string, step: Step): Promise<void> {
     case 'write': {
       const text = { 'skill.toml': toml, 'skill.js': js, 'SKILL.md': md }[step.file](step.says)
       await mkdir(join(root, step.place, step.name), { recursive: true }).catch(() => {})
-      return await writeFile(join(root, step.place, step.name, step.file), step.broken ? text.slice(0, text.length / 3) : text).catch(() => {})
+      return await writeFile(
+        join(root, step.place, step.name, step.file),
+        step.broken ? text.slice(0, text.length / 3) : text
+      ).catch(() => {})
     }
     case 'remove': return await rm(join(root, step.place, step.name, step.file ?? ''), { recursive: true, force: true })
     case 'move': return await rename(join(root, step.place, step.name), join(root, step.place, step.to)).catch(() => {})
@@ -79,7 +99,8 @@ async function perform (root: string, step: Step): Promise<void> {
       await rm(join(root, step.place), { recursive: true, force: true })
       return await mkdir(join(root, step.place))
     case 'link': return await symlink(join(root, 'one'), join(root, step.place, step.name)).catch(() => {})
-    case 'share': return await writeFile(join(root, step.place, 'shared.js'), `export const word = '${step.says}'\n`).catch(() => {})
+    case 'share': return await writeFile(join(root, step.place, 'shared.js'), `export const word = '${step.says}'\n`)
+      .catch(() => {})
     case 'pause': return await new Promise(resolve => { setTimeout(resolve, step.ms) })
   }
 }
@@ -88,7 +109,8 @@ async function perform (root: string, step: Step): Promise<void> {
 function comparable ({ skills, quarantined }: LoadedSkills): unknown {
   const kept = new Set(quarantined.filter(({ serving }) => serving).map(({ name }) => name))
   return {
-    skills: skills.filter(({ name }) => !kept.has(name)).map(({ name, description, directory, tools }) => `${name} ${description} ${directory} ${tools.map(tool => tool.name).join()}`).sort(),
+    skills: skills.filter(({ name }) => !kept.has(name)).map(({ name, description, directory, tools }) =>
+      `${name} ${description} ${directory} ${tools.map(tool => tool.name).join()}`).sort(),
     quarantined: quarantined.map(({ path, error }) => `${path} ${error}`).sort()
   }
 }
@@ -97,7 +119,8 @@ t.test('whatever is done to the directories, following them ends where reading t
   const { root, library, fresh } = await follow(t)
   await writeFile(join(root, 'one', 'shared.js'), 'export const word = \'first\'\n')
   const replaced: Step[] = [
-    { do: 'write', place: 'two', name: 'b', file: 'skill.toml', says: 'again', broken: false }, { do: 'replace', place: 'two' }, { do: 'pause', ms: 300 },
+    { do: 'write', place: 'two', name: 'b', file: 'skill.toml', says: 'again', broken: false },
+    { do: 'replace', place: 'two' }, { do: 'pause', ms: 300 },
     { do: 'write', place: 'two', name: 'b', file: 'SKILL.md', says: 'hello', broken: true }
   ]
   await fc.assert(fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 12 }), async steps => {
@@ -109,7 +132,8 @@ t.test('whatever is done to the directories, following them ends where reading t
 
 t.test('a module that can\'t be built is built when a file elsewhere, or a package, that it lacked is there', async t => {
   const { root, library } = await follow(t)
-  const skill = (description: string, imported: string): string => `import { word } from '${imported}'\nexport default { description: word + ' ${description}', tools: { go: { description: 'Go', run () {} } } }\n`
+  const skill = (description: string, imported: string): string =>
+    `import { word } from '${imported}'\nexport default { description: word + ' ${description}', tools: { go: { description: 'Go', run () {} } } }\n`
   const write = async (path: string, text: string): Promise<void> => {
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), text)
@@ -124,9 +148,14 @@ t.test('a module that can\'t be built is built when a file elsewhere, or a packa
   await write('elsewhere/word.ts', 'export const word: string = \'B\'')
   await write('one/broken.js', 'export const word = \'C\'')
   await write('one/package/node_modules/@some/words/plain.js', 'export const word = \'D\'')
-  await write('one/package/node_modules/@some/words/package.json', '{ "name": "@some/words", "version": "1.0.0", "type": "module", "exports": { "./plain": "./plain.js" } }')
+  await write(
+    'one/package/node_modules/@some/words/package.json',
+    '{ "name": "@some/words", "version": "1.0.0", "type": "module", "exports": { "./plain": "./plain.js" } }'
+  )
   await until(() => library.loaded.skills.length === 4)
-  t.same(library.loaded.skills.map(({ description }) => description).sort(), ['A file', 'B ending', 'C broken', 'D package'])
+  t.same(library.loaded.skills.map(({ description }) => description).sort(), [
+    'A file', 'B ending', 'C broken', 'D package'
+  ])
   t.same(library.loaded.quarantined, [])
 })
 
@@ -195,7 +224,10 @@ t.test('a skill that becomes broken, or another kind of skill, is what it was un
 t.test('the built module of a skill that serves is kept, and made again where it is gone', async t => {
   const { root, library } = await follow(t, { mode: 'polling' })
   await mkdir(join(root, 'one', 'a'))
-  await writeFile(join(root, 'one', 'a', 'skill.js'), 'export default { description: "A", tools: { go: { description: "Go", run () {} } } }\n')
+  await writeFile(
+    join(root, 'one', 'a', 'skill.js'),
+    'export default { description: "A", tools: { go: { description: "Go", run () {} } } }\n'
+  )
   await until(() => library.loaded.skills.length === 1)
   const module = library.loaded.skills[0]?.module ?? ''
   const old = new Date(Date.now() - 365 * 24 * 60 * 60 * 1000)
@@ -213,7 +245,9 @@ t.test('where the system gives no more watchers, changes are found by looking, a
     open () {
       opened++
       const watcher = Object.assign(new EventEmitter(), { async close () { closed++ } })
-      setImmediate(() => { watcher.emit('error', Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' })) })
+      setImmediate(() => {
+        watcher.emit('error', Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' }))
+      })
       return watcher as unknown as ReturnType<NonNullable<FollowOptions['open']>>
     }
   })
@@ -230,11 +264,17 @@ t.test('where the system gives no more watchers, changes are found by looking, a
 t.test('a tool that breaks while it is edited: its skill goes on serving as it was, and the fault is told', async t => {
   const { root, library } = await follow(t)
   const file = join(root, 'one', 'a', 'skill.toml')
-  const tool = (name: string, more = ''): string => `[[tools]]\nname = "${name}"\ndescription = "x"\ncommand = ["echo"]\n${more}`
-  const save = async (...tools: string[]): Promise<void> => { await writeFile(file, `description = "x"\n${tools.join('')}`) }
+  const tool = (name: string, more = ''): string =>
+    `[[tools]]\nname = "${name}"\ndescription = "x"\ncommand = ["echo"]\n${more}`
+  const save = async (
+    ...tools: string[]
+  ): Promise<void> => { await writeFile(file, `description = "x"\n${tools.join('')}`) }
   const state = (): string => {
     const { skills, quarantined } = library.loaded
-    return [...skills.flatMap(({ tools }) => tools.map(({ name, timeout_ms = 0 }) => `${name} ${timeout_ms}`)), ...quarantined.map(({ tool, serving = false }) => `${tool} is broken${serving ? ', and serves' : ''}`)].join('; ')
+    return [
+      ...skills.flatMap(({ tools }) => tools.map(({ name, timeout_ms = 0 }) => `${name} ${timeout_ms}`)),
+      ...quarantined.map(({ tool, serving = false }) => `${tool} is broken${serving ? ', and serves' : ''}`)
+    ].join('; ')
   }
   await mkdir(join(root, 'one', 'a'))
   await save(tool('x'), tool('y', 'bad = 1\n'))

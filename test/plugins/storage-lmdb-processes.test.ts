@@ -38,7 +38,9 @@ t.test('two processes write at once', async t => {
 
 t.test('a process that is killed loses nothing that was acknowledged', async t => {
   const data_dir = t.testdir()
-  const child = spawn(process.execPath, [program, 'write', data_dir, '1000000'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program, 'write', data_dir, '1000000'], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   const exit = new Promise(resolve => { child.once('exit', (_code, signal) => { resolve(signal) }) })
   const acknowledged: string[] = []
   for await (const line of linesOf(child)) {
@@ -66,8 +68,9 @@ t.test('a damaged file is refused by name and never ends the process', async t =
     await writeFile(file, (await readFile(file)).fill(0, from, to))
   }
   const damages: [string, (file: string) => Promise<void>][] = [
-    ...[1, 100, page, page + 100, 2 * page, Math.floor(size / 2), size - 1].map((bytes): [string, (file: string) => Promise<void>] =>
-      [`cut at ${bytes} of ${size}`, file => truncate(file, bytes)]),
+    ...[1, 100, page, page + 100, 2 * page, Math.floor(size / 2), size - 1]
+      .map((bytes): [string, (file: string) => Promise<void>] =>
+        [`cut at ${bytes} of ${size}`, file => truncate(file, bytes)]),
     ['all zero', zero(0, size)],
     ['first page zero', zero(0, page)],
     ['second page zero', zero(page, 2 * page)],
@@ -94,14 +97,22 @@ t.test('a damaged file is refused by name and never ends the process', async t =
     t.equal(before, `refused ${join(folders[i] ?? '', fileName)}`, what)
     t.match(after, /. Move it and .+ away to start with an empty history/, what)
   }
-  t.strictSame(lines.slice(damages.length), ['opened 0', 'opened 1500', ''], 'a file of 0 bytes is new, and the whole one is sound')
+  t.strictSame(
+    lines.slice(damages.length), ['opened 0', 'opened 1500', ''], 'a file of 0 bytes is new, and the whole one is sound'
+  )
   await checkFile(whole)
 })
 
-t.test('a full disk fails those who wait, loses nothing, and is over when there is room', { skip: process.platform !== 'linux' && 'needs prlimit' }, async t => {
+t.test('a full disk fails those who wait, loses nothing, and is over when there is room', {
+  skip: process.platform !== 'linux' && 'needs prlimit'
+}, async t => {
   const data_dir = t.testdir()
   // The limit on a file's size stands in for the end of the disk: 2 MiB.
-  const child = spawn('bash', ['-c', 'ulimit -S -f 2048 && exec "$0" "$@"', process.execPath, program, 'full', data_dir], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(
+    'bash',
+    ['-c', 'ulimit -S -f 2048 && exec "$0" "$@"', process.execPath, program, 'full', data_dir],
+    { stdio: ['ignore', 'pipe', 'ignore'] }
+  )
   const exit = new Promise(resolve => { child.once('exit', (code, signal) => { resolve(signal ?? code) }) })
   const said: string[] = []
   for await (const line of linesOf(child)) {
@@ -109,7 +120,11 @@ t.test('a full disk fails those who wait, loses nothing, and is over when there 
     if (line.startsWith('full ')) await run('prlimit', ['--pid', String(child.pid), '--fsize=unlimited:'])
   }
   t.match(said[0], /^failed the history can't be written to .*history\.mdb: /)
-  t.match(said[1], /^full the history can't be written to .*history\.mdb: .* true 2$/, 'degraded; all is found; the list shows what is on disk')
+  t.match(
+    said[1],
+    /^full the history can't be written to .*history\.mdb: .* true 2$/,
+    'degraded; all is found; the list shows what is on disk'
+  )
   t.match(said[2], /^well \d+$/)
   t.strictSame([said.length, await exit], [3, 0], 'no rejection went unhandled')
   const { service, close } = await openPlugin(lmdb, { data_dir })

@@ -14,7 +14,8 @@ import { until } from '../../plugins/testing/until.ts'
 
 const day_ms = 86_400_000
 
-testStorage('storage-lmdb', storage => openPlugin(lmdb, { config: { storage: storage ?? {} } }), ({ data_dir }) => openPlugin(lmdb, { data_dir }))
+testStorage('storage-lmdb', storage => openPlugin(lmdb, { config: { storage: storage ?? {} } }), ({ data_dir }) =>
+  openPlugin(lmdb, { data_dir }))
 
 t.test('what was committed is there after reopening, and nobody else may read it', async t => {
   const data_dir = join(t.testdir(), 'data')
@@ -31,12 +32,23 @@ t.test('what was committed is there after reopening, and nobody else may read it
   t.strictSame(service.cancelRequests(), [stored[1]?.execution.id])
   await close()
   const mode = async (path: string): Promise<number> => (await stat(path)).mode & 0o777
-  t.strictSame([await mode(data_dir), await mode(join(data_dir, fileName)), await mode(join(data_dir, `${fileName}-lock`))], [0o700, 0o600, 0o600])
+  t.strictSame(
+    [await mode(data_dir), await mode(join(data_dir, fileName)), await mode(join(data_dir, `${fileName}-lock`))],
+    [0o700, 0o600, 0o600]
+  )
 })
 
 t.test('a history of format 1 is read, added to, and pruned', async t => {
   const data_dir = t.testdir()
-  const old = [makeStored(), makeStored({ status: 'failed', output: 'x'.repeat(10_000), error: { code: 'TIMEOUT', message: 'late', details: { timeout_ms: 1 } } }), makeStored()]
+  const old = [
+    makeStored(),
+    makeStored({
+      status: 'failed',
+      output: 'x'.repeat(10_000),
+      error: { code: 'TIMEOUT', message: 'late', details: { timeout_ms: 1 } }
+    }),
+    makeStored()
+  ]
   const first = await openPlugin(lmdb, { data_dir })
   for (const each of old) first.service.save(each)
   await first.close()
@@ -47,19 +59,26 @@ t.test('a history of format 1 is read, added to, and pruned', async t => {
       const { id, skill_name, tool_name, status, created_at, duration_ms } = execution
       const text = JSON.stringify({ execution: { ...execution, key: undefined }, owner })
       const large = text.length > 2_000
-      env.executions.putSync(index + 1, large ? JSON.stringify({ summary: { id, skill_name, tool_name, status, created_at, duration_ms }, owner }) : text)
+      env.executions.putSync(index + 1, large
+        ? JSON.stringify({ summary: { id, skill_name, tool_name, status, created_at, duration_ms }, owner })
+        : text)
       if (large) env.details.putSync(index + 1, text)
     })
   })
   await env.close()
   const { service, close } = await openPlugin(lmdb, { data_dir, config: { storage: { history_executions_max: 3 } } })
   for (const each of old) t.strictSame(await service.get(each.execution.id), each)
-  const shown = ({ execution: { id, skill_name, tool_name, status, created_at, duration_ms } }: StoredExecution): ExecutionSummary => ({ id, skill_name, tool_name, status, created_at, duration_ms })
+  const shown = (
+    { execution: { id, skill_name, tool_name, status, created_at, duration_ms } }: StoredExecution
+  ): ExecutionSummary => ({ id, skill_name, tool_name, status, created_at, duration_ms })
   t.strictSame((await service.list({ limit: 3, offset: 0 })).executions, old.map(shown).toReversed())
   const added = [makeStored(), makeStored()]
   for (const each of added) service.save(each)
   await service.commit()
-  t.strictSame((await service.list({ limit: 9, offset: 0 })).executions.map(({ id }) => id), [added[1], added[0], old[2]].map(each => each?.execution.id))
+  t.strictSame(
+    (await service.list({ limit: 9, offset: 0 })).executions.map(({ id }) => id),
+    [added[1], added[0], old[2]].map(each => each?.execution.id)
+  )
   t.strictSame(await service.get(old[1]?.execution.id ?? ''), undefined)
   await close()
   const after = await openFile(data_dir)
@@ -83,7 +102,10 @@ t.test('a history of format 2 is read, added to, and pruned beside what has not 
   for (const each of old) t.strictSame(await service.get(each.execution.id), each)
   const added = makeStored()
   service.save(added)
-  t.strictSame((await service.list({ limit: 9, offset: 0 })).executions.map(({ id }) => id), [added, old[3], old[1]].map(each => each?.execution.id))
+  t.strictSame(
+    (await service.list({ limit: 9, offset: 0 })).executions.map(({ id }) => id),
+    [added, old[3], old[1]].map(each => each?.execution.id)
+  )
   await close()
   const after = await openFile(data_dir)
   t.strictSame([after.meta.get('format'), after.meta.get('bounds')], ['3', '4 5 1'])
@@ -103,11 +125,14 @@ t.test('what was set aside leaves nothing when it has ended, in whatever process
   await service.requestCancel(running[0]?.execution.id ?? '')
   await end(beside.service, 0)
   await end(service, 1)
-  await beside.service.endUnfinished(await beside.service.unfinished(), execution => ({ ...execution, status: 'interrupted' }))
+  await beside.service.endUnfinished(await beside.service.unfinished(), execution =>
+    ({ ...execution, status: 'interrupted' }))
   await end(service, 0) // what it knew of it is out of date: it is new
   const env = await openFile(data_dir)
   const { executions, ids, details, unfinished, cancels, aside, columns } = env
-  t.strictSame([executions, ids, details, unfinished, cancels, aside, columns].map(db => db.getCount()), [1, 1, 1, 0, 0, 0, 1])
+  t.strictSame([executions, ids, details, unfinished, cancels, aside, columns].map(db => db.getCount()), [
+    1, 1, 1, 0, 0, 0, 1
+  ])
   t.equal(env.meta.get('bounds'), '5 5 0')
   await env.close()
   await beside.close()
@@ -121,13 +146,18 @@ t.test('thousands of executions of a dead process are closed in few commits', as
   const env = await openFile(data_dir)
   const commits = (): number => (env.meta.getStats() as { lastTxnId: number }).lastTxnId
   const before = commits()
-  const ended = await service.endUnfinished(await service.unfinished(), execution => ({ ...execution, status: 'interrupted' }))
+  const ended = await service.endUnfinished(await service.unfinished(), execution =>
+    ({ ...execution, status: 'interrupted' }))
   t.equal(ended.length, 2_000)
   t.ok(commits() - before <= 10, `${commits() - before} commits`)
   for (let i = 0; i < 20; i++) service.save(makeStored({ status: 'running', output: '\0'.repeat(1_048_576) }))
   const large = await service.unfinished()
   const between = commits()
-  t.equal((await service.endUnfinished(large, execution => ({ ...execution, status: 'interrupted' }))).length, 20, 'what is too much for a transaction waits for the next')
+  t.equal(
+    (await service.endUnfinished(large, execution => ({ ...execution, status: 'interrupted' }))).length,
+    20,
+    'what is too much for a transaction waits for the next'
+  )
   t.ok(commits() - between >= 5, `${commits() - between} commits of few bytes each`)
   await env.close()
   await close()
@@ -137,7 +167,9 @@ t.test('the file grows no further when as much is written again and again', asyn
   const bytes_max = 4 * 1_048_576
   const { service, data_dir, close } = await openPlugin(lmdb, { config: { storage: { history_bytes_max: bytes_max } } })
   for (let round = 0; round < 40; round++) {
-    for (let i = 0; i < 20; i++) service.save(makeStored({ output: 'x'.repeat((round * 7919 + i * 104_729) % 100_000) }))
+    for (let i = 0; i < 20; i++) {
+      service.save(makeStored({ output: 'x'.repeat((round * 7919 + i * 104_729) % 100_000) }))
+    }
     await service.commit()
   }
   const { size } = await stat(join(data_dir, fileName))
@@ -183,9 +215,14 @@ t.test('executions past their age are removed, with all that belongs to them', a
 t.test('filters hold past the greatest number of names', async t => {
   const env = await openFile(t.testdir())
   const names = new Names(env, 2)
-  const numbers = await env.transact(() => [['a', 'x'], ['b', 'x'], ['c', 'x'], ['a', 'x']].map(([skill = '', tool = '']) => names.numberOf(skill, tool)))
+  const numbers = await env.transact(() =>
+    [['a', 'x'], ['b', 'x'], ['c', 'x'], ['a', 'x']].map(([skill = '', tool = '']) => names.numberOf(skill, tool)))
   t.strictSame(numbers, [1, 2, 0, 1])
-  t.strictSame([...names.verdicts({ skill_name: 'a' }) ?? []].slice(0, 4), [2, 1, 0, 0], 'number 0 is looked up, and so is not missed')
+  t.strictSame(
+    [...names.verdicts({ skill_name: 'a' }) ?? []].slice(0, 4),
+    [2, 1, 0, 0],
+    'number 0 is looked up, and so is not missed'
+  )
   await t.rejects(env.transact(() => {
     env.names.putSync(3, '["lost","tool"]')
     throw new Error('undone')

@@ -10,11 +10,14 @@ const memory = new URL('../../plugins/storage-memory/index.js', import.meta.url)
 
 t.test('a pattern fits what it describes, and no more', async t => {
   for (const [actual, pattern] of [
-    ['one two', /two$/], ['one two', 'e t'], [5, 5], [Number.NaN, Number.NaN], [null, null], [undefined, undefined], [[1, { a: 2, b: 3 }], [1, { a: 2 }]],
-    [{ a: 'x', b: 1 }, { a: 'x' }], [Object.assign(new Error('it broke'), { code: 'E' }), { code: 'E', message: /broke/ }]
+    ['one two', /two$/], ['one two', 'e t'], [5, 5], [Number.NaN, Number.NaN], [null, null], [undefined, undefined],
+    [[1, { a: 2, b: 3 }], [1, { a: 2 }]],
+    [{ a: 'x', b: 1 }, { a: 'x' }],
+    [Object.assign(new Error('it broke'), { code: 'E' }), { code: 'E', message: /broke/ }]
   ]) t.ok(fits(actual, pattern), String(pattern))
   for (const [actual, pattern] of [
-    ['one', /two/], ['one', 'two'], [5, '5'], ['5', 5], [5, /5/], [undefined, 'undefined'], [[1], [1, 2]], [[1, 2], [1]], [{ a: 1 }, [1]], [{}, { a: 1 }], [null, {}], [0, -0], ['text', { length: 4 }]
+    ['one', /two/], ['one', 'two'], [5, '5'], ['5', 5], [5, /5/], [undefined, 'undefined'], [[1], [1, 2]],
+    [[1, 2], [1]], [{ a: 1 }, [1]], [{}, { a: 1 }], [null, {}], [0, -0], ['text', { length: 4 }]
   ]) t.notOk(fits(actual, pattern), String(pattern))
 })
 
@@ -34,11 +37,18 @@ t.test('a suite runs in node:test, and says what a plugin does wrong', async t =
         }
       }))
     `)
-    const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(TAP|NODE_OPTIONS|NODE_TEST)/.test(key)))
+    const env = Object.fromEntries(
+      Object.entries(process.env).filter(([key]) => !/^(TAP|NODE_OPTIONS|NODE_TEST)/.test(key))
+    )
     return await new Promise(resolve => {
-      const child = execFile(process.execPath, ['--test', '--test-reporter=tap', file], { env, cwd: fileURLToPath(new URL('.', import.meta.url)), maxBuffer: 2 ** 26 }, (_error, stdout, stderr) => {
-        resolve({ status: child.exitCode ?? -1, output: stdout + stderr })
-      })
+      const child = execFile(
+        process.execPath,
+        ['--test', '--test-reporter=tap', file],
+        { env, cwd: fileURLToPath(new URL('.', import.meta.url)), maxBuffer: 2 ** 26 },
+        (_error, stdout, stderr) => {
+          resolve({ status: child.exitCode ?? -1, output: stdout + stderr })
+        }
+      )
     })
   }
   const right = await run('right', 'storage')

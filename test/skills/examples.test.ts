@@ -16,7 +16,11 @@ const folder = t.testdir({
 })
 process.chdir(folder)
 mkdirSync(join(folder, 'repository'))
-const git = (...args: string[]): void => { execFileSync('git', ['-C', 'repository', '-c', 'user.name=A', '-c', 'user.email=a@b.example', ...args], { stdio: 'ignore' }) }
+const git = (...args: string[]): void => {
+  execFileSync('git', ['-C', 'repository', '-c', 'user.name=A', '-c', 'user.email=a@b.example', ...args], {
+    stdio: 'ignore'
+  })
+}
 git('init', '-b', 'main')
 writeFileSync('repository/README.md', '# Hello\n')
 git('add', '.')
@@ -44,10 +48,15 @@ t.test('there are at least ten skills and forty tools, and no skill is broken', 
 
 for (const skill of skills) {
   t.test(skill.name, async t => {
-    const examples = [...(skill.instructions ?? '').matchAll(/```json ([\w.-]+)\n([\s\S]*?)\n```(?:\n```result\n([\s\S]*?)\n```)?/g)]
-    t.same(new Set(examples.map(([, tool]) => tool)), new Set(skill.tools.map(tool => tool.name)), 'an example for each tool')
+    const examples = [
+      ...(skill.instructions ?? '').matchAll(/```json ([\w.-]+)\n([\s\S]*?)\n```(?:\n```result\n([\s\S]*?)\n```)?/g)
+    ]
+    t.same(
+      new Set(examples.map(([, tool]) => tool)), new Set(skill.tools.map(tool => tool.name)), 'an example for each tool'
+    )
     for (const [, tool = '', parameters = '', expected] of examples) {
-      const output = await call(skill.name, tool, JSON.parse(parameters.replaceAll('https://example.com', site.url)) as JsonObject)
+      const output =
+        await call(skill.name, tool, JSON.parse(parameters.replaceAll('https://example.com', site.url)) as JsonObject)
       if (expected === undefined) t.not(output.trim(), '', tool)
       else t.equal(output.trim(), expected.trim(), tool)
     }

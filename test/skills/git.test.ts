@@ -10,10 +10,17 @@ const skill = await loadBundled('git')
 const tools = ['status', 'log', 'diff', 'show', 'blame', 'branches']
 
 /** Runs the command a tool expands to, with an environment such as an executor gives it. */
-function run (skill: SkillDefinition, name: string, parameters: JsonObject, variables: Record<string, string> = {}): { code: number | null, output: string, stderr: string } {
+function run (
+  skill: SkillDefinition, name: string, parameters: JsonObject, variables: Record<string, string> = {}
+): { code: number | null, output: string, stderr: string } {
   const tool = toolOf(skill, name)
-  const { program, args, env } = expandCommand(tool.command ?? { program: 'false', parts: [], dashes: [] }, checked(tool, parameters))
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env, ...variables }, timeout: 60_000 })
+  const { program, args, env } =
+    expandCommand(tool.command ?? { program: 'false', parts: [], dashes: [] }, checked(tool, parameters))
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env, ...variables },
+    timeout: 60_000
+  })
   return { code: status, output: stdout, stderr }
 }
 
@@ -29,7 +36,9 @@ function git (repository: string, ...args: string[]): string {
     GIT_AUTHOR_NAME: 'Ada', GIT_AUTHOR_EMAIL: 'ada@example.org', GIT_AUTHOR_DATE: '2024-05-01T10:00:00Z',
     GIT_COMMITTER_NAME: 'Ada', GIT_COMMITTER_EMAIL: 'ada@example.org', GIT_COMMITTER_DATE: '2024-05-01T10:00:00Z'
   }
-  return execFileSync('git', ['-C', repository, ...args], { encoding: 'utf8', env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  return execFileSync('git', ['-C', repository, ...args], {
+    encoding: 'utf8', env: environment, stdio: ['ignore', 'pipe', 'pipe']
+  })
 }
 
 function commit (repository: string, message: string, files: Record<string, string>): void {
@@ -54,7 +63,10 @@ t.test('each tool reads a repository', async t => {
   t.equal(output('status', { repository }), '## main\n M poem.txt\n?? "new file.txt"\n')
   t.equal(output('status', { repository, untracked: 'no', paths: ['other.txt'] }), '## main\n')
   t.match(output('log', { repository }), /^[0-9a-f]{7,} 2024-05-01T10:00:00\S* Ada: Make violets blue\n[0-9a-f]{7,} \S+ Ada: Add a poem\n$/)
-  t.match(output('log', { repository, count: 1, skip: 1, full: true }), /author Ada <ada@example\.org>[^]*It has two lines\.\n/)
+  t.match(
+    output('log', { repository, count: 1, skip: 1, full: true }),
+    /author Ada <ada@example\.org>[^]*It has two lines\.\n/
+  )
   t.match(output('log', { repository, paths: ['other.txt'] }), /^\S+ \S+ Ada: Add a poem\n$/)
   t.equal(output('log', { repository, message: '.*' }), '', 'a message is a text, not a pattern')
   t.match(output('log', { repository, message: 'VIOLETS', stat: true }), /poem\.txt \| 2 \+-/)
@@ -62,22 +74,40 @@ t.test('each tool reads a repository', async t => {
   t.equal(output('log', { repository, since: '2025-01-01' }), '')
   t.match(output('diff', { repository }), /^diff --git a\/poem\.txt b\/poem\.txt\n[^]*-roses\n\+roses are red\n violets are blue\n$/)
   t.equal(output('diff', { repository, staged: true }), '')
-  t.match(output('diff', { repository, revision: 'topic..main', context: 0 }), /@@ -2 \+2 @@ roses\n-violets\n\+violets are blue\n$/)
+  t.match(
+    output('diff', { repository, revision: 'topic..main', context: 0 }),
+    /@@ -2 \+2 @@ roses\n-violets\n\+violets are blue\n$/
+  )
   t.match(output('diff', { repository, revision: 'HEAD', stat: true }), /1 file changed/)
   t.match(output('show', { repository }), /Make violets blue\n[^]*\+violets are blue/)
   t.equal(output('show', { repository, object: 'topic:poem.txt' }), 'roses\nviolets\n')
   t.match(output('show', { repository, object: 'topic:' }), /other\.txt\npoem\.txt/)
-  t.match(output('blame', { repository, path: 'poem.txt' }), /^\S+ \(Ada 2024-05-01T10:00:00\S* 1\) roses\n\S+ \(Ada \S+ 2\) violets are blue\n$/)
-  t.match(output('blame', { repository, path: 'poem.txt', lines: '2,+1', revision: 'topic' }), /^\S+ \(Ada \S+ 2\) violets\n$/)
+  t.match(
+    output('blame', { repository, path: 'poem.txt' }),
+    /^\S+ \(Ada 2024-05-01T10:00:00\S* 1\) roses\n\S+ \(Ada \S+ 2\) violets are blue\n$/
+  )
+  t.match(
+    output('blame', { repository, path: 'poem.txt', lines: '2,+1', revision: 'topic' }),
+    /^\S+ \(Ada \S+ 2\) violets\n$/
+  )
   t.match(output('branches', { repository }), /^[* ] (main|topic) [^\n]*\n[* ] (main|topic) [^\n]*\n$/)
-  t.match(output('branches', { repository, contains: 'main' }), /^\* main [0-9a-f]+ 2024-05-01T10:00:00\S* Make violets blue\n$/)
+  t.match(
+    output('branches', { repository, contains: 'main' }),
+    /^\* main [0-9a-f]+ 2024-05-01T10:00:00\S* Make violets blue\n$/
+  )
 })
 
 t.test('what can\'t be read is refused or fails with git\'s reason', async t => {
   const repository = repositoryWithHistory(t)
-  t.throws(() => output('log', { repository, revision: '--output=/tmp/x' }), { message: /parameters\/revision must not begin with "-"/ })
+  t.throws(
+    () => output('log', { repository, revision: '--output=/tmp/x' }),
+    { message: /parameters\/revision must not begin with "-"/ }
+  )
   t.throws(() => output('diff', { repository: '-c' }), { message: /parameters\/repository must not begin with "-"/ })
-  t.throws(() => output('blame', { repository, path: 'poem.txt', lines: '/x/,2' }), { message: /parameters\/lines must match pattern/ })
+  t.throws(
+    () => output('blame', { repository, path: 'poem.txt', lines: '/x/,2' }),
+    { message: /parameters\/lines must match pattern/ }
+  )
   t.throws(() => output('blame', { repository }), { message: /must have the field "path"/ })
   t.throws(() => output('log', { repository, count: 1001 }), { message: /parameters\/count must be <= 1000/ })
   t.match(run(skill, 'show', { repository, object: 'nowhere' }), { code: 128, stderr: /nowhere/ })
@@ -86,7 +116,15 @@ t.test('what can\'t be read is refused or fails with git\'s reason', async t => 
   const apart = execFileSync('mktemp', ['-d'], { encoding: 'utf8' }).trim()
   t.teardown(() => { rmSync(apart, { recursive: true }) })
   for (const name of tools) {
-    t.match(run(skill, name, { repository: apart, ...(name === 'blame' && { path: 'a' }), ...(name === 'diff' && { paths: ['/etc/hostname', '/etc/passwd'] }) }), { code: 128, output: '', stderr: /not a git repository/ }, name)
+    t.match(
+      run(skill, name, {
+        repository: apart,
+        ...(name === 'blame' && { path: 'a' }),
+        ...(name === 'diff' && { paths: ['/etc/hostname', '/etc/passwd'] })
+      }),
+      { code: 128, output: '', stderr: /not a git repository/ },
+      name
+    )
   }
 })
 
@@ -97,30 +135,44 @@ t.test('diff compares no files outside of the repository, and none of Skillet\'s
   writeFileSync(join(apart, '.env'), 'SERVICE_API_KEY=canary\n')
   writeFileSync(join(repository, '.env'), 'SERVICE_API_KEY=canary\n') // not tracked
   for (const file of [join(apart, '.env'), join(repository, '.env'), '.env']) {
-    for (const paths of [[file, '/dev/null'], ['/dev/null', file], [file, 'poem.txt'], [file], [file, file], [file, '/dev/null', file]]) {
+    for (const paths of [
+      [file, '/dev/null'], ['/dev/null', file], [file, 'poem.txt'], [file], [file, file], [file, '/dev/null', file]
+    ]) {
       const { output, stderr } = run(skill, 'diff', { repository, paths })
       t.notMatch(output + stderr, 'canary', paths.join(' '))
     }
     t.notMatch(run(skill, 'diff', { repository, revision: file }).output, 'canary')
   }
   commit(repository, 'Track it', { '.env': 'old\n', 'other.txt': 'a\n' })
-  for (const [name, text] of [['.env', 'canary\n'], ['other.txt', 'b\n']] as const) writeFileSync(join(repository, name), text)
+  for (const [name, text] of [['.env', 'canary\n'], ['other.txt', 'b\n']] as const) {
+    writeFileSync(join(repository, name), text)
+  }
   const own = { SKILLET_PRIVATE_PATHS: `/nowhere/at/all\n${repository}/.env\n/nowhere` }
   t.match(run(skill, 'diff', { repository }).output, 'canary', 'anybody\'s file')
-  for (const parameters of [{}, { paths: ['.env'] }, { paths: ['.'] }, { revision: 'HEAD' }, { paths: ['.ENV', '*env'] }]) {
+  for (const parameters of [
+    {}, { paths: ['.env'] }, { paths: ['.'] }, { revision: 'HEAD' }, { paths: ['.ENV', '*env'] }
+  ]) {
     t.notMatch(run(skill, 'diff', { repository, ...parameters }, own), { output: /canary/ }, JSON.stringify(parameters))
   }
   t.match(run(skill, 'diff', { repository }, own), { code: 0, output: /other\.txt/ })
-  t.match(run(skill, 'diff', { repository }, { SKILLET_PRIVATE_PATHS: repository }), { code: 1, stderr: /is Skillet's own/ })
+  t.match(run(skill, 'diff', { repository }, { SKILLET_PRIVATE_PATHS: repository }), {
+    code: 1,
+    stderr: /is Skillet's own/
+  })
   mkdirSync(join(repository, 'folder'))
-  t.match(run(skill, 'diff', { repository: join(repository, 'folder') }, own), { code: 0, output: /other\.txt/ }, 'from a folder the whole repository is compared')
+  t.match(
+    run(skill, 'diff', { repository: join(repository, 'folder') }, own),
+    { code: 0, output: /other\.txt/ },
+    'from a folder the whole repository is compared'
+  )
 })
 
 /** Calls that between them reach every place where git might start a program. */
 const calls: [string, JsonObject][] = [
   ['status', {}], ['status', { untracked: 'all', ignored: true }],
   ['log', { stat: true, full: true }], ['log', { paths: ['.'] }],
-  ['diff', {}], ['diff', { staged: true }], ['diff', { revision: 'HEAD' }], ['diff', { revision: 'HEAD~1..HEAD', stat: true }],
+  ['diff', {}], ['diff', { staged: true }], ['diff', { revision: 'HEAD' }],
+  ['diff', { revision: 'HEAD~1..HEAD', stat: true }],
   ['show', {}], ['show', { object: 'HEAD:data.evil' }], ['show', { object: 'tagged' }],
   ['blame', { path: 'data.evil' }], ['branches', { remote: true }]
 ]
@@ -138,8 +190,10 @@ t.test('a hostile repository runs nothing, whichever way it tries', async t => {
   const sprung = (): string[] => vectors.filter(name => existsSync(join(canaries, name)))
   const disarm = (): void => { for (const name of vectors) rmSync(join(canaries, name), { force: true }) }
   const vectors = [
-    'fsmonitor', 'hook', 'hooks-path', 'external', 'driver', 'textconv', 'clean', 'process', 'odd-clean', 'info-clean', 'pager', 'gpg',
-    'ssh', 'upload', 'alias', 'submodule-fsmonitor', 'submodule-clean', 'editor', 'alternate-refs', 'credential', 'included-clean', 'worktree-clean'
+    'fsmonitor', 'hook', 'hooks-path', 'external', 'driver', 'textconv', 'clean', 'process', 'odd-clean', 'info-clean',
+    'pager', 'gpg',
+    'ssh', 'upload', 'alias', 'submodule-fsmonitor', 'submodule-clean', 'editor', 'alternate-refs', 'credential',
+    'included-clean', 'worktree-clean'
   ]
 
   git(repository, 'init', '--quiet', '--initial-branch=main')
@@ -148,20 +202,25 @@ t.test('a hostile repository runs nothing, whichever way it tries', async t => {
   git(sub, 'init', '--quiet')
   commit(sub, 'inner', { 'inner.txt': 'inner\n' })
   const names = ['data.evil', 'data.proc', 'data.odd', 'data.info', 'data.inc', 'data.wt', 'data.txt', 'plain']
-  const contents = (text: string): Record<string, string> => Object.fromEntries(names.map(name => [name, `${text} ${name}\n`]))
+  const contents = (text: string): Record<string, string> =>
+    Object.fromEntries(names.map(name => [name, `${text} ${name}\n`]))
   commit(repository, 'first', contents('one'))
   commit(repository, 'second', contents('two'))
   git(repository, 'tag', '-a', '-m', 'a tag', 'tagged')
 
   // Everything below is what an attacker may put into a folder that somebody unpacks.
   writeFileSync(join(repository, '.gitattributes'), [
-    '*.evil filter=evil diff=evil', '*.proc filter=proc', '*.odd filter=o=d.d diff=evil', '*.inc filter=inc', '*.wt filter=wt', '*.txt diff=evil', ''
+    '*.evil filter=evil diff=evil', '*.proc filter=proc', '*.odd filter=o=d.d diff=evil', '*.inc filter=inc',
+    '*.wt filter=wt', '*.txt diff=evil', ''
   ].join('\n'))
   writeFileSync(join(repository, '.git/info/attributes'), '*.info filter=info\n')
   const set = (name: string, value: string): void => { git(repository, 'config', name, value) }
   set('filter.evil.clean', trap('clean', 'cat'))
   set('filter.evil.required', 'true')
-  set('filter.proc.process', trap('process', "printf '0016git-filter-server\\n000eversion=2\\n00000000'; cat >/dev/null"))
+  set(
+    'filter.proc.process',
+    trap('process', "printf '0016git-filter-server\\n000eversion=2\\n00000000'; cat >/dev/null")
+  )
   set('filter.o=d.d.clean', trap('odd-clean', 'cat'))
   set('filter.info.clean', trap('info-clean', 'cat'))
   writeFileSync(join(repository, '.git/more'), `[filter "inc"]\n\tclean = ${trap('included-clean', 'cat')}\n`)
@@ -188,7 +247,9 @@ t.test('a hostile repository runs nothing, whichever way it tries', async t => {
   set('submodule.recurse', 'true')
   set('color.ui', 'always')
   set('diff.ignoreSubmodules', 'none')
-  for (const hook of ['post-index-change', 'fsmonitor-watchman', 'post-checkout', 'pre-auto-gc', 'reference-transaction']) {
+  for (const hook of [
+    'post-index-change', 'fsmonitor-watchman', 'post-checkout', 'pre-auto-gc', 'reference-transaction'
+  ]) {
     trap('hook')
     writeFileSync(join(repository, '.git/hooks', hook), readFileSync(join(canaries, 'hook.sh')), { mode: 0o755 })
   }
@@ -204,27 +265,52 @@ t.test('a hostile repository runs nothing, whichever way it tries', async t => {
   set('remote.origin.url', repository)
   set('remote.origin.uploadpack', trap('upload'))
   for (const protocol of ['file', 'ssh', 'ext']) set(`protocol.${protocol}.allow`, 'always')
-  // Same size, another time: git must read these files to know whether they changed. Signed, so that there is a signature to check.
+  // Same size, another time: git must read these files to know whether they changed. Signed, so that there is a
+  // signature to check.
   const touch = (): void => {
-    for (const name of names) utimesSync(join(repository, name), new Date(), new Date(Date.now() - 10_000 * (1 + Math.random())))
+    for (const name of names) {
+      utimesSync(join(repository, name), new Date(), new Date(Date.now() - 10_000 * (1 + Math.random())))
+    }
     utimesSync(join(sub, 'inner.txt'), new Date(), new Date(1e12))
   }
-  const signed = git(repository, 'cat-file', 'commit', 'HEAD').replace('\n\n', '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----\n\n')
-  const hash = execFileSync('git', ['-C', repository, 'hash-object', '-t', 'commit', '-w', '--stdin'], { input: signed, encoding: 'utf8' }).trim()
+  const signed = git(repository, 'cat-file', 'commit', 'HEAD')
+    .replace('\n\n', '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----\n\n')
+  const hash = execFileSync('git', ['-C', repository, 'hash-object', '-t', 'commit', '-w', '--stdin'], {
+    input: signed,
+    encoding: 'utf8'
+  }).trim()
   writeFileSync(join(repository, '.git/refs/heads/main'), `${hash}\n`)
   rmSync(join(repository, '.git/objects', git(repository, 'rev-parse', 'HEAD~1:data.txt').trim().replace(/^../, '$&/')))
 
   await t.test('the traps work: git by itself springs them', async t => {
     touch()
     disarm()
-    spawnSync('git', ['-C', repository, 'status'], { env: { PATH: process.env['PATH'], HOME: '/nonexistent' }, timeout: 20_000 })
+    spawnSync('git', ['-C', repository, 'status'], {
+      env: { PATH: process.env['PATH'], HOME: '/nonexistent' },
+      timeout: 20_000
+    })
     t.match(sprung(), ['fsmonitor'])
-    for (const args of [['diff', 'HEAD~1', 'HEAD', '--', 'plain'], ['diff', 'HEAD~1', 'HEAD', '--', 'data.odd'], ['update-index', '--refresh'], ['log', '-p', 'HEAD'], ['show', '--no-ext-diff', 'HEAD'], ['blame', 'data.evil'], ['status'], ['-c', `core.hooksPath=${join(canaries, 'hooks')}`, 'update-index', '--refresh']]) {
+    for (const args of [
+      ['diff', 'HEAD~1', 'HEAD', '--', 'plain'],
+      ['diff', 'HEAD~1', 'HEAD', '--', 'data.odd'],
+      ['update-index', '--refresh'],
+      ['log', '-p', 'HEAD'],
+      ['show', '--no-ext-diff', 'HEAD'],
+      ['blame', 'data.evil'],
+      ['status'],
+      ['-c', `core.hooksPath=${join(canaries, 'hooks')}`, 'update-index', '--refresh']
+    ]) {
       touch()
-      spawnSync('git', ['-C', repository, '-c', 'core.fsmonitor=false', ...args], { env: { PATH: process.env['PATH'], HOME: '/nonexistent' }, timeout: 20_000 })
+      spawnSync('git', ['-C', repository, '-c', 'core.fsmonitor=false', ...args], {
+        env: { PATH: process.env['PATH'], HOME: '/nonexistent' },
+        timeout: 20_000
+      })
     }
     const found = sprung()
-    for (const name of ['clean', 'process', 'odd-clean', 'info-clean', 'included-clean', 'worktree-clean', 'external', 'driver', 'textconv', 'hooks-path', 'gpg', 'submodule-clean', 'upload', 'hook']) {
+    for (const name of [
+      'clean', 'process', 'odd-clean', 'info-clean', 'included-clean', 'worktree-clean', 'external', 'driver',
+      'textconv', 'hooks-path', 'gpg', 'submodule-clean', 'upload', 'hook'
+    ]) {
       t.ok(found.includes(name), `${name} is a trap that works`)
     }
   })
@@ -238,11 +324,21 @@ t.test('a hostile repository runs nothing, whichever way it tries', async t => {
         const index = statSync(join(repository, '.git/index'), { bigint: true })
         const result = run(skill, name, { repository, ...parameters })
         t.same(sprung(), [], `${name} ${JSON.stringify(parameters)}`)
-        t.equal(statSync(join(repository, '.git/index'), { bigint: true }).mtimeNs, index.mtimeNs, 'the index is as it was')
+        t.equal(
+          statSync(join(repository, '.git/index'), { bigint: true }).mtimeNs, index.mtimeNs, 'the index is as it was'
+        )
         t.notMatch(result.output, '\u001b', 'no colours')
-        t.ok(result.code === 0 || /data\.txt|unable to read|bad object|promisor|not allowed|read-only|transport/.test(result.stderr), `${name}: ${result.code} ${result.stderr}`)
+        t.ok(
+          result.code === 0
+          || /data\.txt|unable to read|bad object|promisor|not allowed|read-only|transport/.test(result.stderr),
+          `${name}: ${result.code} ${result.stderr}`
+        )
       }
     }
-    t.equal(run(skill, 'status', { repository, paths: names, untracked: 'no' }).output, '## main\n', 'and nothing is taken for changed')
+    t.equal(
+      run(skill, 'status', { repository, paths: names, untracked: 'no' }).output,
+      '## main\n',
+      'and nothing is taken for changed'
+    )
   })
 })

@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { completeConfig, createKernel, definePlugin, silentLogger, type Gateway, type SkillDefinition } from '../../kernel/index.ts'
+import {
+  completeConfig, createKernel, definePlugin, silentLogger, type Gateway, type SkillDefinition
+} from '../../kernel/index.ts'
 import { inlineExecutor } from '../../plugins/executor-inline/index.ts'
 import storage from '../../plugins/storage-memory/index.ts'
 import { exactSearch } from '../../plugins/testing/exact-search.ts'
@@ -9,13 +11,24 @@ import { skillOf } from '../../plugins/testing/skill.ts'
 
 type Tools = Readonly<Record<string, readonly string[]>>
 
-export interface AccessKernel { gateway: Gateway, stop: () => Promise<void>, skillsOf: (tools: Tools) => SkillDefinition[] }
+export interface AccessKernel {
+  gateway: Gateway
+  stop: () => Promise<void>
+  skillsOf: (tools: Tools) => SkillDefinition[]
+}
 
 /** A kernel with skills whose tools answer `done`, and a source of skills that can be told to change. */
-export async function bootKernel (tools: Tools, sourceOf?: (source: { skills: SkillDefinition[], changed: () => void }) => void): Promise<AccessKernel> {
+export async function bootKernel (
+  tools: Tools,
+  sourceOf?: (source: { skills: SkillDefinition[], changed: () => void }) => void
+): Promise<AccessKernel> {
   const data_dir = await mkdtemp(join(tmpdir(), 'skillet-access-'))
   const skillsOf = (given: Tools): SkillDefinition[] => Object.entries(given).map(([name, names]) =>
-    skillOf('inline', { name: 'none' }, { name, tools: names.map(tool => skillOf('inline', { name: tool, description: tool }).tool) }).skill)
+    skillOf(
+      'inline',
+      { name: 'none' },
+      { name, tools: names.map(tool => skillOf('inline', { name: tool, description: tool }).tool) }
+    ).skill)
   const skills = skillsOf(tools)
   const source = definePlugin({
     name: 'skills-changing',
@@ -28,11 +41,14 @@ export async function bootKernel (tools: Tools, sourceOf?: (source: { skills: Sk
       }
     })
   })
-  const inline = inlineExecutor({ tools: Object.fromEntries(skills.flatMap(skill => skill.tools.map(tool => [`${skill.name}:${tool.name}`, () => 'done']))) })
+  const inline = inlineExecutor({ tools: Object.fromEntries(
+    skills.flatMap(skill => skill.tools.map(tool => [`${skill.name}:${tool.name}`, () => 'done']))
+  ) })
   // Skills are followed only where somebody may still ask.
   const door = definePlugin({ name: 'door', slot: 'transport', setup: () => ({}) })
   const kernel = await createKernel({
-    config: completeConfig({}), log: silentLogger, version: { version: '0', commit: '', build_date: '' }, data_dir, plugins: [storage, exactSearch, inline, source, door]
+    config: completeConfig({}), log: silentLogger, version: { version: '0', commit: '', build_date: '' }, data_dir,
+    plugins: [storage, exactSearch, inline, source, door]
   }, new AbortController().signal)
   return {
     gateway: kernel.gateway, skillsOf,

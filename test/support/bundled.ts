@@ -12,12 +12,18 @@ export interface Bundled {
   close (): Promise<void>
 }
 
-/** A kernel with the bundled skills and the executors of the program. `skills` are sections `[skills.config.<name>]`. */
+/**
+ * A kernel with the bundled skills and the executors of the program. `skills` are sections `[skills.config.<name>]`.
+ */
 export async function startBundled (skills: JsonObject = {}): Promise<Bundled> {
   process.env['XDG_CONFIG_HOME'] = '/nonexistent' // skills of whoever runs the tests
-  const { kernel, close } = await startKernel({ config: { skills: { config: skills } }, plugins: [executorWorker, executorNative, skillsDirectory] })
+  const { kernel, close } = await startKernel({
+    config: { skills: { config: skills } }, plugins: [executorWorker, executorNative, skillsDirectory]
+  })
   const call: Bundled['call'] = async (skill_name, tool_name, parameters, signal = new AbortController().signal) => {
-    const { output } = await kernel.gateway.invoke(execute, { skill_name, tool_name, parameters, timeout_ms: 120_000 }, { transport: 'cli', signal })
+    const { output } = await kernel.gateway.invoke(
+      execute, { skill_name, tool_name, parameters, timeout_ms: 120_000 }, { transport: 'cli', signal }
+    )
     return output
   }
   return { call, json: async (...args) => JSON.parse(await call(...args)) as unknown, close }

@@ -78,7 +78,11 @@ export async function writeDrip (directory: string): Promise<void> {
 
 /** Writes those skills, and a broken one beside them, into a directory of skills. */
 export async function writeSkills (directory: string): Promise<void> {
-  for (const [name, file, text] of [['temper', 'skill.js', temper], ['command', 'skill.toml', native], ['broken', 'skill.toml', 'tools = 5']] as const) {
+  for (const [name, file, text] of [
+    ['temper', 'skill.js', temper],
+    ['command', 'skill.toml', native],
+    ['broken', 'skill.toml', 'tools = 5']
+  ] as const) {
     await mkdir(join(directory, name), { recursive: true })
     await writeFile(join(directory, name, file), text)
   }

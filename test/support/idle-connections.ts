@@ -1,4 +1,5 @@
-// Opens connections to a port of this machine and leaves them idle, until its standard input ends: `node idle-connections.js PORT COUNT`.
+// Opens connections to a port of this machine and leaves them idle, until its standard input ends: `node
+// idle-connections.js PORT COUNT`.
 import { connect, type Socket } from 'node:net'
 
 const port = Number(process.argv[2])
@@ -17,7 +18,9 @@ function open (i: number): Promise<Socket> {
     const socket = connect({ port, host: '127.0.0.1' }, () => {
       connected++
       if (i % 3 === 1) socket.write('GET /api/version HTTP/1.1\r\nHost: localhost\r\n')
-      if (i % 3 === 2) socket.write('POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{')
+      if (i % 3 === 2) {
+        socket.write('POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{')
+      }
       resolve(socket)
     })
     socket.on('error', connected === count ? () => {} : reject)

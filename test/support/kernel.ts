@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   compileInputSchema, completeConfig, configSchema, createKernel, definePlugin, sectionsOf, silentLogger,
-  type AnyPlugin, type JsonObject, type Kernel, type LoadedSkills, type Logger, type ParameterDescriptor, type Secrets, type SkillDefinition, type ToolDefinition
+  type AnyPlugin, type JsonObject, type Kernel, type LoadedSkills, type Logger, type ParameterDescriptor, type Secrets,
+  type SkillDefinition, type ToolDefinition
 } from '../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../plugins/executor-inline/index.ts'
 import storageMemory from '../../plugins/storage-memory/index.ts'
@@ -34,13 +35,18 @@ export interface TestTool {
 }
 
 /** A skill named `subject` whose tools are these functions. */
-export function subjectOf (tools: Readonly<Record<string, TestTool>>): { plugins: AnyPlugin[], skill: SkillDefinition } {
-  const definitions = Object.entries(tools).map(([name, { parameters = [], secrets = [], timeout_ms }]): ToolDefinition => {
-    const descriptors = parameters.map((parameter): ParameterDescriptor => ({ type: 'string', description: 'A parameter', required: false, ...parameter }))
-    return {
-      name, description: `The tool ${name}`, parameters: descriptors, input_schema: compileInputSchema(descriptors), secrets, ...(timeout_ms !== undefined && { timeout_ms })
-    }
-  })
+export function subjectOf (
+  tools: Readonly<Record<string, TestTool>>
+): { plugins: AnyPlugin[], skill: SkillDefinition } {
+  const definitions = Object.entries(tools)
+    .map(([name, { parameters = [], secrets = [], timeout_ms }]): ToolDefinition => {
+      const descriptors = parameters.map((parameter): ParameterDescriptor =>
+        ({ type: 'string', description: 'A parameter', required: false, ...parameter }))
+      return {
+        name, description: `The tool ${name}`, parameters: descriptors, input_schema: compileInputSchema(descriptors),
+        secrets, ...(timeout_ms !== undefined && { timeout_ms })
+      }
+    })
   const { skill } = skillOf('inline', { name: 'unused' }, { tools: definitions })
   const functions = Object.fromEntries(Object.entries(tools).map(([name, { run }]) => [`subject:${name}`, run]))
   return { skill, plugins: [inlineExecutor({ tools: functions }), skillSource({ skills: [skill], quarantined: [] })] }
@@ -62,9 +68,13 @@ export interface TestKernelOptions {
 }
 
 /** Boots a kernel on the memory store and the inline executor. `close` stops it and removes its data directory. */
-export async function startKernel ({ tools = {}, config = {}, plugins = [], storage = storageMemory, search = exactSearch, log = silentLogger, role, data_dir, secrets, prepareSearch = false, search_patience_ms = 0 }: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
+export async function startKernel ({
+  tools = {}, config = {}, plugins = [], storage = storageMemory, search = exactSearch, log = silentLogger, role,
+  data_dir, secrets, prepareSearch = false, search_patience_ms = 0
+}: TestKernelOptions = {}): Promise<{ kernel: Kernel, close: () => Promise<void> }> {
   const directory = data_dir ?? await mkdtemp(join(tmpdir(), 'skillet-kernel-'))
-  const remove = (): Promise<void> => data_dir === undefined ? rm(directory, { recursive: true, force: true }) : Promise.resolve()
+  const remove = (): Promise<void> =>
+    data_dir === undefined ? rm(directory, { recursive: true, force: true }) : Promise.resolve()
   const all = [storage, search, ...subjectOf(tools).plugins, ...plugins]
   try {
     const kernel = await createKernel({

@@ -1,11 +1,18 @@
-import { compileCheck, SkilletError, type JsonObject, type LoadedSkills, type SkillDefinition, type ToolDefinition } from '../../kernel/index.ts'
+import {
+  compileCheck, SkilletError, type JsonObject, type LoadedSkills, type SkillDefinition, type ToolDefinition
+} from '../../kernel/index.ts'
 import plugin from '../../plugins/skills-directory/index.ts'
 import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 
-/** What the loader makes of these directories, and of the bundled skills where asked for. Nothing of the user's own is read. */
+/**
+ * What the loader makes of these directories, and of the bundled skills where asked for. Nothing of the user's own is
+ * read.
+ */
 export async function loadSkills (directories: readonly string[], bundled = false): Promise<LoadedSkills> {
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
-  const opened = await openPlugin(plugin, { config: { skills: { bundled, directories: [...directories] }, plugin: { 'skills-directory': { wait_ms: 60_000 } } } })
+  const opened = await openPlugin(plugin, {
+    config: { skills: { bundled, directories: [...directories] }, plugin: { 'skills-directory': { wait_ms: 60_000 } } }
+  })
   try {
     return await opened.service.load(new AbortController().signal)
   } finally {

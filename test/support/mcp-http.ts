@@ -12,7 +12,10 @@ export class RawHttp {
     this.#key = key
   }
 
-  ask (path: string, { method = 'POST', body, headers = {} }: { method?: string, body?: unknown, headers?: Record<string, string> }): Promise<Response> {
+  ask (
+    path: string,
+    { method = 'POST', body, headers = {} }: { method?: string, body?: unknown, headers?: Record<string, string> }
+  ): Promise<Response> {
     return fetch(`${this.#url}${path}`, {
       method,
       headers: {
@@ -27,7 +30,12 @@ export class RawHttp {
 
   /** Opens a session. @returns the headers of what follows in it */
   async open (protocolVersion = '2025-11-25'): Promise<Record<string, string>> {
-    const opened = await this.ask('/mcp', { body: { jsonrpc: '2.0', id: 'open', method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo: { name: 'raw', version: '1' } } } })
+    const opened = await this.ask('/mcp', { body: {
+      jsonrpc: '2.0',
+      id: 'open',
+      method: 'initialize',
+      params: { protocolVersion, capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+    } })
     await opened.text()
     return { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': protocolVersion }
   }
@@ -41,9 +49,17 @@ export class RawHttp {
 
   /** A request of revision 2026-07-28. */
   modern (method: string, params: object = {}, meta: object = {}): Promise<Response> {
-    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {}, 'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' }, ...meta }
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+      ...meta
+    }
     const name = 'name' in params ? { 'mcp-name': String(params.name) } : {}
-    return this.ask('/mcp', { body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }, headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...name } })
+    return this.ask('/mcp', {
+      body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } },
+      headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...name }
+    })
   }
 }
 
@@ -65,11 +81,14 @@ export class EventStream {
     try {
       if (body === null) return
       let rest = ''
-      for await (const piece of body.pipeThrough(new TextDecoderStream()) as unknown as AsyncIterable<string>) { // its types lack the iterator
+      // Its types lack the iterator.
+      for await (const piece of body.pipeThrough(new TextDecoderStream()) as unknown as AsyncIterable<string>) {
         this.text += piece
         const lines = (rest + piece).split('\n')
         rest = lines.pop() ?? ''
-        for (const line of lines) if (line.startsWith('data: {')) this.messages.push(JSON.parse(line.slice('data: '.length)) as Message)
+        for (const line of lines) {
+          if (line.startsWith('data: {')) this.messages.push(JSON.parse(line.slice('data: '.length)) as Message)
+        }
       }
     } catch {
       // the connection ended
@@ -81,5 +100,7 @@ export class EventStream {
 
 /** Named keys as the configuration file has them. */
 export function keyTables (keys: Readonly<Record<string, { key: string, settings?: string }>>): string {
-  return Object.entries(keys).map(([name, { key, settings = '' }]) => `[server.keys.${name}]\nhash = "${hashKey(key)}"\n${settings}\n`).join('')
+  return Object.entries(keys)
+    .map(([name, { key, settings = '' }]) => `[server.keys.${name}]\nhash = "${hashKey(key)}"\n${settings}\n`)
+    .join('')
 }

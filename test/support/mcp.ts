@@ -18,8 +18,17 @@ export async function connect (transport: Transport): Promise<{ client: Client, 
 type Progress = (progress: { progress: number, total?: number | undefined, message?: string | undefined }) => void
 
 /** Calls a tool; the client checks structured content against the schema the server gave. */
-export async function callTool (client: Client, name: string, args: Record<string, unknown>, { signal, onprogress }: { signal?: AbortSignal, onprogress?: Progress } = {}): Promise<CallToolResult> {
-  return await client.callTool({ name, arguments: args }, undefined, { ...(signal !== undefined && { signal }), ...(onprogress !== undefined && { onprogress }) }) as CallToolResult
+export async function callTool (
+  client: Client,
+  name: string,
+  args: Record<string, unknown>,
+  { signal, onprogress }: { signal?: AbortSignal, onprogress?: Progress } = {}
+): Promise<CallToolResult> {
+  return await client.callTool(
+    { name, arguments: args },
+    undefined,
+    { ...(signal !== undefined && { signal }), ...(onprogress !== undefined && { onprogress }) }
+  ) as CallToolResult
 }
 
 /** The text of a result's first block. */
@@ -28,7 +37,14 @@ export function textOf ({ content: [first] }: CallToolResult): string {
   return first.text
 }
 
-export function execute (client: Client, skill_name: string, tool_name: string, parameters: object = {}, more: object = {}, options: Parameters<typeof callTool>[3] = {}): Promise<CallToolResult> {
+export function execute (
+  client: Client,
+  skill_name: string,
+  tool_name: string,
+  parameters: object = {},
+  more: object = {},
+  options: Parameters<typeof callTool>[3] = {}
+): Promise<CallToolResult> {
   return callTool(client, 'execute', { skill_name, tool_name, parameters, ...more }, options)
 }
 
@@ -42,23 +58,41 @@ export class RawAgent {
   stderr = ''
 
   constructor (home: Home, args: readonly string[] = []) {
-    this.child = spawn(launcher, [...launch, 'mcp', ...args], { cwd: home.folder, env: home.env, stdio: ['pipe', 'pipe', 'pipe'] })
+    this.child =
+      spawn(launcher, [...launch, 'mcp', ...args], { cwd: home.folder, env: home.env, stdio: ['pipe', 'pipe', 'pipe'] })
     this.ended = once(this.child, 'exit')
     this.child.stdin?.on('error', () => {}) // it has ended
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => { this.stderr += text })
-    if (this.child.stdout !== null) createInterface(this.child.stdout.setMaxListeners(0)).on('line', line => { this.lines.push(line) })
+    if (this.child.stdout !== null) {
+      createInterface(this.child.stdout.setMaxListeners(0)).on('line', line => { this.lines.push(line) })
+    }
   }
 
   send (...messages: unknown[]): void {
-    for (const message of messages) this.child.stdin?.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`)
+    for (const message of messages) {
+      this.child.stdin?.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`)
+    }
   }
 
   initialize (protocolVersion = '2025-11-25'): void {
-    this.send({ jsonrpc: '2.0', id: 'init', method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo: { name: 'raw', version: '1' } } }, { jsonrpc: '2.0', method: 'notifications/initialized' })
+    this.send(
+      {
+        jsonrpc: '2.0',
+        id: 'init',
+        method: 'initialize',
+        params: { protocolVersion, capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+      },
+      { jsonrpc: '2.0', method: 'notifications/initialized' }
+    )
   }
 
   call (id: number, skill_name: string, tool_name: string, parameters: object = {}): void {
-    this.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'execute', arguments: { skill_name, tool_name, parameters } } })
+    this.send({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'execute', arguments: { skill_name, tool_name, parameters } }
+    })
   }
 
   /** All lines are messages, or this throws. */

@@ -23,7 +23,9 @@ export default {
     crashing: tool(() => process.exit(7))
   }
 }`
-const parameters = ['call', 'file'].map(name => `[[tools.parameters]]\nname = "${name}"\ntype = "string"\ndescription = "${name}"\nrequired = true\n`).join('')
+const parameters = ['call', 'file']
+  .map(name => `[[tools.parameters]]\nname = "${name}"\ntype = "string"\ndescription = "${name}"\nrequired = true\n`)
+  .join('')
 const commands = `description = "Commands that leave a mark"
 [[tools]]
 name = "command"
@@ -37,15 +39,26 @@ command = ["sh", "-c", "echo \\"$1\\" >> \\"$2\\"; kill -KILL $$", "sh", "{{call
 ${parameters}`
 
 /** Of a thousand calls, so many are of this temper; the rest is fast. */
-const shares: readonly [Temper, number][] = [['failing', 20], ['slow', 20], ['busy', 5], ['command', 10], ['broken', 3], ['hanging', 2], ['crashing', 2]]
+const shares: readonly [Temper, number][] =
+  [['failing', 20], ['slow', 20], ['busy', 5], ['command', 10], ['broken', 3], ['hanging', 2], ['crashing', 2]]
 
 /** How a call of each temper is answered: HTTP status, and the status of its execution. */
 const expected: Record<Temper, { http: number, status: string }> = {
-  fast: { http: 200, status: 'success' }, slow: { http: 200, status: 'success' }, busy: { http: 200, status: 'success' }, command: { http: 200, status: 'success' },
-  failing: { http: 422, status: 'failed' }, crashing: { http: 422, status: 'failed' }, broken: { http: 422, status: 'failed' }, hanging: { http: 504, status: 'timeout' }
+  fast: { http: 200, status: 'success' }, slow: { http: 200, status: 'success' },
+  busy: { http: 200, status: 'success' }, command: { http: 200, status: 'success' },
+  failing: { http: 422, status: 'failed' }, crashing: { http: 422, status: 'failed' },
+  broken: { http: 422, status: 'failed' }, hanging: { http: 504, status: 'timeout' }
 }
 
-interface Reply { http: number, body: { execution_id?: string, output?: string, status?: string, error?: { message: string, details: { execution_id?: string } } } }
+interface Reply {
+  http: number
+  body: {
+    execution_id?: string
+    output?: string
+    status?: string
+    error?: { message: string, details: { execution_id?: string } }
+  }
+}
 interface Call { name: string, temper: Temper, id: string | undefined }
 
 /** Drives one server with calls of every temper, and then compares replies, history and marks. */
@@ -61,9 +74,15 @@ export class MixedLoad {
     this.#clients = clients
   }
 
-  /** Writes the skills that it needs into a home. @param clients callers at once, each waiting for its reply before the next */
+  /**
+   * Writes the skills that it needs into a home.
+   * @param clients callers at once, each waiting for its reply before the next
+   */
   static async prepare (home: Home, clients: number): Promise<MixedLoad> {
-    for (const [name, file, text] of [['mixed', 'skill.mjs', script], ['mixed-commands', 'skill.toml', commands]] as const) {
+    for (const [name, file, text] of [
+      ['mixed', 'skill.mjs', script],
+      ['mixed-commands', 'skill.toml', commands]
+    ] as const) {
       await mkdir(join(home.skills, name), { recursive: true })
       await writeFile(join(home.skills, name, file), text)
     }
@@ -82,14 +101,18 @@ export class MixedLoad {
       this.#calls.push(call)
       const skill_name = temper === 'command' || temper === 'broken' ? 'mixed-commands' : 'mixed'
       const reply = await ask(agent, url, '/api/execute', {
-        skill_name, tool_name: temper, parameters: { call: call.name, file: this.#file }, ...(temper === 'hanging' && { timeout_ms: 100 })
+        skill_name, tool_name: temper, parameters: { call: call.name, file: this.#file },
+        ...(temper === 'hanging' && { timeout_ms: 100 })
       })
       this.#checkReply(call, reply)
     })
     return count
   }
 
-  /** Compares the history with the replies, and the marks with the calls: none lost, none twice, none with another's output. */
+  /**
+   * Compares the history with the replies, and the marks with the calls: none lost, none twice, none with another's
+   * output.
+   */
   async compare (history: Storage): Promise<void> {
     const seen = new Set(this.#calls.map(({ id }) => id))
     if (seen.size !== this.#calls.length) this.#say(`${this.#calls.length} calls have ${seen.size} identifiers`)
@@ -102,23 +125,34 @@ export class MixedLoad {
     const { total } = await history.list({ limit: 1, offset: 0 })
     if (total !== this.#calls.length) this.#say(`the history has ${total} executions of ${this.#calls.length} calls`)
     const marks = new Map<string, number>()
-    for (const mark of (await readFile(this.#file, 'utf8')).trimEnd().split('\n')) marks.set(mark, (marks.get(mark) ?? 0) + 1)
-    for (const { name } of this.#calls) if (marks.get(name) !== 1) this.#say(`${name} ran ${marks.get(name) ?? 0} times`)
+    for (const mark of (await readFile(this.#file, 'utf8')).trimEnd().split('\n')) {
+      marks.set(mark, (marks.get(mark) ?? 0) + 1)
+    }
+    for (const { name } of this.#calls) {
+      if (marks.get(name) !== 1) this.#say(`${name} ran ${marks.get(name) ?? 0} times`)
+    }
     if (marks.size !== this.#calls.length) this.#say(`${marks.size} marks of ${this.#calls.length} calls`)
   }
 
   #checkReply (call: Call, { http, body }: Reply): void {
     const wanted = expected[call.temper]
     call.id = body.execution_id ?? body.error?.details.execution_id
-    if (http !== wanted.http || call.id === undefined) this.#say(`${call.name} (${call.temper}) was answered ${http} ${JSON.stringify(body)}`)
-    else if (wanted.http === 200 && body.output !== call.name) this.#say(`${call.name} has the output of ${body.output}`)
-    else if (call.temper === 'failing' && body.error?.message.includes(`${call.name}`) !== true) this.#say(`${call.name} failed with ${body.error?.message}`)
+    if (http !== wanted.http || call.id === undefined) {
+      this.#say(`${call.name} (${call.temper}) was answered ${http} ${JSON.stringify(body)}`)
+    } else if (wanted.http === 200 && body.output !== call.name) {
+      this.#say(`${call.name} has the output of ${body.output}`)
+    } else if (call.temper === 'failing' && body.error?.message.includes(`${call.name}`) !== true) {
+      this.#say(`${call.name} failed with ${body.error?.message}`)
+    }
   }
 
   #checkRecord ({ name, temper, id }: Call, record: Execution): void {
     const output = expected[temper].http === 200 ? name : ''
-    const own = record.id === id && record.tool_name === temper && record.parameters['call'] === name && record.status === expected[temper].status && record.output === output
-    if (!own || (temper === 'failing' && !record.error?.message.includes(name))) this.#say(`${name} (${temper}) is in the history as ${JSON.stringify(record)}`)
+    const own = record.id === id && record.tool_name === temper && record.parameters['call'] === name
+      && record.status === expected[temper].status && record.output === output
+    if (!own || (temper === 'failing' && !record.error?.message.includes(name))) {
+      this.#say(`${name} (${temper}) is in the history as ${JSON.stringify(record)}`)
+    }
   }
 
   #say (text: string): void {
@@ -139,7 +173,9 @@ export class MixedLoad {
   }
 }
 
-/** The same for the same number, and all tempers mixed throughout: a step that has no factor in common with a thousand. */
+/**
+ * The same for the same number, and all tempers mixed throughout: a step that has no factor in common with a thousand.
+ */
 function temperOf (i: number): Temper {
   let place = (i * 387) % 1000
   for (const [temper, share] of shares) {

@@ -1,14 +1,17 @@
 // A program that uses the native executor and never closes it.
 // `once`: runs one command and has nothing more to do.
 // `environment`: prints the environment that commands get, without and with declared variables, and their descriptors.
-// `hang FILE`: runs a command that ignores SIGTERM and never ends; the file gets the ids of helper, command and grandchild.
+// `hang FILE`: runs a command that ignores SIGTERM and never ends; the file gets the ids of helper, command and
+// grandchild.
 import native from '../../plugins/executor-native/index.ts'
 import { commandCall, runCall, shellCall, withHelper } from './native.ts'
 import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 
 const [mode, file = ''] = process.argv.slice(2)
 const { service: executor } = await openPlugin(native, { data_dir: '/', config: withHelper() })
-const show = async (call: Parameters<typeof runCall>[1], end = ''): Promise<void> => { process.stdout.write((await runCall(executor, call)).output + end) }
+const show = async (call: Parameters<typeof runCall>[1], end = ''): Promise<void> => {
+  process.stdout.write((await runCall(executor, call)).output + end)
+}
 
 switch (mode) {
   case 'once':

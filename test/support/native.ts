@@ -1,4 +1,6 @@
-import { type Executor, type Isolation, type JsonObject, type Outcome, type ParameterDescriptor } from '../../kernel/index.ts'
+import {
+  type Executor, type Isolation, type JsonObject, type Outcome, type ParameterDescriptor
+} from '../../kernel/index.ts'
 import { parseCommand } from '../../plugins/toolkit/parse-command.ts'
 import type { Call } from '../conformance/executor.ts'
 import { callOf } from '../../plugins/testing/skill.ts'
@@ -14,10 +16,17 @@ export function withHelper (config: JsonObject = {}, options: JsonObject = {}): 
 interface More { stdin?: string, cwd?: string, env?: string[], directory?: string, variables?: Record<string, string> }
 
 /** A call of a command whose placeholders are these parameters, all of which may begin with a dash. */
-export function commandCall (command: string[], parameters: JsonObject = {}, { env = [], directory = '/', variables, ...spec }: More = {}): Call {
+export function commandCall (
+  command: string[],
+  parameters: JsonObject = {},
+  { env = [], directory = '/', variables, ...spec }: More = {}
+): Call {
   const descriptors = Object.entries(parameters).map(([name, value]): ParameterDescriptor =>
     ({ name, type: Array.isArray(value) ? 'array' : 'string', description: name, required: true, allow_dash: true }))
-  const tool = { name: 'tool', command: parseCommand({ command, ...spec, ...(variables !== undefined && { env: variables }) }, descriptors) }
+  const tool = {
+    name: 'tool',
+    command: parseCommand({ command, ...spec, ...(variables !== undefined && { env: variables }) }, descriptors)
+  }
   return callOf('native', tool, parameters, { directory, permissions: { network: false, write: [], env, secrets: [] } })
 }
 
@@ -27,7 +36,9 @@ export function shellCall (script: string, ...args: string[]): Call {
 }
 
 /** Runs a call to its end. `started` is told when it starts, and in the result. */
-export async function runCall (executor: Executor, call: Call, timeout_ms = 60_000, abort = new AbortController(), started: Isolation[] = []): Promise<Outcome & { started: Isolation[] }> {
+export async function runCall (
+  executor: Executor, call: Call, timeout_ms = 60_000, abort = new AbortController(), started: Isolation[] = []
+): Promise<Outcome & { started: Isolation[] }> {
   const observer = { started (isolation: Isolation): void { started.push(isolation) }, progress () {}, log () {} }
   const outcome = await executor.run({ execution_id: 'x', ...call, timeout_ms, config: {} }, observer, abort.signal)
   return { ...outcome, started }

@@ -33,7 +33,10 @@ export async function numbersIn (file: string, count: number): Promise<number[]>
 
 /** Processes below one, all the way down. */
 export function below (pid: number): number[] {
-  const lines = spawnSync('ps', ['--ppid', String(pid), '-o', 'pid=,comm='], { encoding: 'utf8' }).stdout.trim().split('\n').filter(line => line !== '' && !line.endsWith(' ps'))
+  const lines = spawnSync('ps', ['--ppid', String(pid), '-o', 'pid=,comm='], { encoding: 'utf8' })
+    .stdout.trim()
+    .split('\n')
+    .filter(line => line !== '' && !line.endsWith(' ps'))
   const children = lines.map(line => Number.parseInt(line))
   return [...children, ...children.flatMap(below)]
 }

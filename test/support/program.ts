@@ -9,7 +9,10 @@ import { fileURLToPath } from 'node:url'
 export const node = process.env['SKILLET_TEST_NODE'] ?? process.execPath
 export const program = fileURLToPath(new URL('../../program/main.js', import.meta.url))
 
-/** Starts the program without the loader that the test runner gives every Node process: it adds half to the time of a start. */
+/**
+ * Starts the program without the loader that the test runner gives every Node process: it adds half to the time of a
+ * start.
+ */
 export const launcher = '/usr/bin/env'
 export const launch: readonly string[] = ['-u', 'NODE_OPTIONS', node, program]
 
@@ -24,17 +27,37 @@ export interface Home {
 
 export async function makeHome (): Promise<Home> {
   const folder = await mkdtemp(join(tmpdir(), 'skillet-e2e-'))
-  const env: NodeJS.ProcessEnv = { ...process.env, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data') }
-  for (const name of Object.keys(env)) if (name.startsWith('SKILLET_') || name.startsWith('TAP') || name === 'NODE_OPTIONS' || /^(NO|FORCE)_COLOR$/.test(name) || name === 'SERVICE_API_KEY') delete env[name]
-  Object.assign(env, { SKILLET_SERVER_RATE_LIMIT_PER_MINUTE: '0', SKILLET_SERVER_RATE_LIMIT_PER_HOUR: '0' }) // tests and benchmarks ask more often
-  return { folder, data_dir: join(folder, 'data', 'skillet'), skills: join(folder, 'config', 'skillet', 'skills'), env, remove: () => rm(folder, { recursive: true, force: true }) }
+  const env: NodeJS.ProcessEnv = {
+    ...process.env, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data')
+  }
+  for (const name of Object.keys(env)) {
+    if (
+      name.startsWith('SKILLET_') || name.startsWith('TAP') || name === 'NODE_OPTIONS'
+      || /^(NO|FORCE)_COLOR$/.test(name) || name === 'SERVICE_API_KEY'
+    ) {
+      delete env[name]
+    }
+  }
+  // Tests and benchmarks ask more often.
+  Object.assign(env, { SKILLET_SERVER_RATE_LIMIT_PER_MINUTE: '0', SKILLET_SERVER_RATE_LIMIT_PER_HOUR: '0' })
+  return {
+    folder,
+    data_dir: join(folder, 'data', 'skillet'),
+    skills: join(folder, 'config', 'skillet', 'skills'),
+    env,
+    remove: () => rm(folder, { recursive: true, force: true })
+  }
 }
 
 /** Lets a shell in this home call the program `skillet`. */
 export async function addToPath (home: Home): Promise<void> {
   const bin = join(home.folder, 'bin')
   await mkdir(bin)
-  await writeFile(join(bin, 'skillet'), `#!/bin/sh\nexec ${launcher} ${launch.map(word => `'${word}'`).join(' ')} "$@"\n`, { mode: 0o755 })
+  await writeFile(
+    join(bin, 'skillet'),
+    `#!/bin/sh\nexec ${launcher} ${launch.map(word => `'${word}'`).join(' ')} "$@"\n`,
+    { mode: 0o755 }
+  )
   home.env['PATH'] = `${bin}:${home.env['PATH']}`
 }
 
@@ -49,8 +72,13 @@ export interface RunOptions {
 }
 
 /** Runs one command of the built program to its end. */
-export async function skillet (home: Home, args: readonly string[], { cwd = home.folder, input, env = {}, running }: RunOptions = {}): Promise<Ended> {
-  const child = spawn(launcher, [...launch, ...args], { cwd, env: { ...home.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
+export async function skillet (
+  home: Home,
+  args: readonly string[],
+  { cwd = home.folder, input, env = {}, running }: RunOptions = {}
+): Promise<Ended> {
+  const child =
+    spawn(launcher, [...launch, ...args], { cwd, env: { ...home.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
@@ -80,9 +108,18 @@ export interface ServerOptions extends Pick<RunOptions, 'cwd' | 'env'> {
   launch?: readonly string[]
 }
 
-/** Starts `skillet serve` on a free port and waits until it is ready. @throws Error with its output, when it ends instead */
-export async function startServer (home: Home, args: readonly string[] = [], { cwd = home.folder, env = {}, launch: words = launch }: ServerOptions = {}): Promise<RunningServer> {
-  const child = spawn(launcher, [...words, 'serve', '--port', '0', '--json', ...args], { cwd, env: { ...home.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+/**
+ * Starts `skillet serve` on a free port and waits until it is ready.
+ * @throws Error with its output, when it ends instead
+ */
+export async function startServer (
+  home: Home,
+  args: readonly string[] = [],
+  { cwd = home.folder, env = {}, launch: words = launch }: ServerOptions = {}
+): Promise<RunningServer> {
+  const child = spawn(launcher, [...words, 'serve', '--port', '0', '--json', ...args], {
+    cwd, env: { ...home.env, ...env }, stdio: ['ignore', 'pipe', 'pipe']
+  })
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text })
   const ended = once(child, 'exit').then(() => child.exitCode)
@@ -108,12 +145,19 @@ export interface Answer { status: number, headers: Headers, body: Record<string,
 /** Calls the API with JSON, or with a body as it is. */
 export async function request (url: string, path: string, body?: unknown, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(`${url}${path}`, {
-    ...(body !== undefined && { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    ...(body !== undefined
+      && {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { 'content-type': 'application/json' }
+      }),
     ...init
   })
   return { status: response.status, headers: response.headers, body: await response.json() as Record<string, unknown> }
 }
 
-export function execute (url: string, skill_name: string, tool_name: string, parameters: object = {}, more: object = {}): Promise<Answer> {
+export function execute (
+  url: string, skill_name: string, tool_name: string, parameters: object = {}, more: object = {}
+): Promise<Answer> {
   return request(url, '/api/execute', { skill_name, tool_name, parameters, ...more })
 }

@@ -36,8 +36,14 @@ export interface InTerminal {
 }
 
 /** Starts a command of the built program in a pseudo-terminal. The caller ends it. */
-export function startInTerminal (home: Home, args: readonly string[], { columns, stderr = 'shown' }: { columns: number, stderr?: 'shown' | 'piped' }): InTerminal {
-  const child = spawn('python3', ['-c', relay, String(columns), stderr, launcher, ...launch, ...args], { cwd: home.folder, env: { ...home.env, TERM: 'xterm-256color' }, stdio: ['ignore', 'pipe', 'pipe'] })
+export function startInTerminal (
+  home: Home,
+  args: readonly string[],
+  { columns, stderr = 'shown' }: { columns: number, stderr?: 'shown' | 'piped' }
+): InTerminal {
+  const child = spawn('python3', ['-c', relay, String(columns), stderr, launcher, ...launch, ...args], {
+    cwd: home.folder, env: { ...home.env, TERM: 'xterm-256color' }, stdio: ['ignore', 'pipe', 'pipe']
+  })
   let shown = ''
   let piped = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => { shown += text })

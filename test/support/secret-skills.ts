@@ -23,7 +23,8 @@ export default {
   }
 }`
 
-const secretParameter = '[[tools.parameters]]\nname = "key"\ntype = "string"\ndescription = "A key"\nrequired = true\nsecret = true\n'
+const secretParameter =
+  '[[tools.parameters]]\nname = "key"\ntype = "string"\ndescription = "A key"\nrequired = true\nsecret = true\n'
 const tool = (name: string, command: string, more = ''): string =>
   `[[tools]]\nname = "${name}"\ndescription = "A tool"\ncommand = ["sh", "-c", '${command}', "sh", "{{key}}"]\n${more}\n${secretParameter}`
 
@@ -49,7 +50,13 @@ const nosyNative = 'description = "Looks"\n[permissions]\nenv = ["SERVICE_API_KE
 
 /** Writes those skills into a directory of skills. */
 export async function writeSecretSkills (directory: string): Promise<void> {
-  const files = [['script', 'skill.js', script], ['command', 'skill.toml', native], ['needy', 'skill.js', needy], ['nosy', 'skill.js', nosy], ['nosy-native', 'skill.toml', nosyNative]] as const
+  const files = [
+    ['script', 'skill.js', script],
+    ['command', 'skill.toml', native],
+    ['needy', 'skill.js', needy],
+    ['nosy', 'skill.js', nosy],
+    ['nosy-native', 'skill.toml', nosyNative]
+  ] as const
   for (const [name, file, text] of files) {
     await mkdir(join(directory, name), { recursive: true })
     await writeFile(join(directory, name, file), text)

@@ -1,4 +1,7 @@
-/** A process of its own that uses an LMDB store: `node storage-process.js MODE DATA_DIR [COUNT]`, or `open DATA_DIR…`. It answers on standard output. */
+/**
+ * A process of its own that uses an LMDB store: `node storage-process.js MODE DATA_DIR [COUNT]`, or `open DATA_DIR…`.
+ * It answers on standard output.
+ */
 import { writeSync } from 'node:fs'
 import { messageOf } from '../../kernel/index.ts'
 import lmdb from '../../plugins/storage-lmdb/index.ts'

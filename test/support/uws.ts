@@ -8,5 +8,7 @@ export function hasUws (node: string, glibc: string): boolean {
 /** The version of glibc in a report of Node; empty where there is none. */
 export function glibcOf (report: object): string {
   const header: unknown = 'header' in report ? report.header : undefined
-  return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header ? String(header.glibcVersionRuntime) : ''
+  return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header
+    ? String(header.glibcVersionRuntime)
+    : ''
 }

@@ -10,7 +10,9 @@ const define: DefineCommand = (command, context) => {
   command.argument('[words...]').action(async (words: readonly string[]) => {
     const { commands } = await import('../table.ts')
     const found = await complete(commands, words, context)
-    context.terminal.out(found.filter(({ word }) => word === plain(word)).map(({ word, about }) => `${word}${about === undefined ? '' : `\t${plain(about).slice(0, 100)}`}\n`).join(''))
+    context.terminal.out(found.filter(({ word }) => word === plain(word))
+      .map(({ word, about }) => `${word}${about === undefined ? '' : `\t${plain(about).slice(0, 100)}`}\n`)
+      .join(''))
   })
 }
 export default define

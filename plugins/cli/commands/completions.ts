@@ -56,11 +56,15 @@ const scripts = { bash, zsh, fish }
  * `skillet completions SHELL`: prints the script with which a shell completes commands, skills, tools and parameters.
  */
 const define: DefineCommand = (command, { terminal }) => {
-  command.addArgument(command.createArgument('<shell>', 'which shell').choices(Object.keys(scripts))).option('--json', 'print JSON')
+  command.addArgument(command.createArgument('<shell>', 'which shell').choices(Object.keys(scripts)))
+    .option('--json', 'print JSON')
     .action((shell: keyof typeof scripts, { json = false }: { json?: boolean }) => {
       const script = scripts[shell]
       terminal.out(json ? `${JSON.stringify({ shell, script })}\n` : script)
     })
-    .addHelpText('after', Object.entries(scripts).map(([, script]) => script.split('\n').find(line => line.startsWith('# Completion'))?.replace(/^.*In (.*?): /, '\n  in $1:  ')).join(''))
+    .addHelpText('after', Object.entries(scripts)
+      .map(([, script]) =>
+        script.split('\n').find(line => line.startsWith('# Completion'))?.replace(/^.*In (.*?): /, '\n  in $1:  '))
+      .join(''))
 }
 export default define

@@ -17,33 +17,53 @@ const define: DefineCommand = (command, { terminal }) => {
     .option('--print', 'print what would stand in the file, and change nothing')
     .option('--project', 'use the file of the project in this folder')
     .option('--json', 'print JSON')
-    .action(async (asked: string, flags: string[], { print = false, project = false, json = false }: { print?: boolean, project?: boolean, json?: boolean }) => {
-      if (!isClient(asked)) throw new UsageError(`there is no client "${asked}"; there are ${Object.keys(clients).join(', ')}`)
+    .action(async (
+      asked: string,
+      flags: string[],
+      { print = false, project = false, json = false }: { print?: boolean, project?: boolean, json?: boolean }
+    ) => {
+      if (!isClient(asked)) {
+        throw new UsageError(`there is no client "${asked}"; there are ${Object.keys(clients).join(', ')}`)
+      }
       const client: Client = clients[asked]
       const path = pathOf(client, project, terminal)
-      const entry = { ...(client.typed && { type: 'stdio' }), command: process.execPath, args: [realpathSync(process.argv[1] ?? ''), 'mcp', ...flags] }
+      const entry = {
+        ...(client.typed && { type: 'stdio' }),
+        command: process.execPath,
+        args: [realpathSync(process.argv[1] ?? ''), 'mcp', ...flags]
+      }
       if (print) {
         terminal.out(`${JSON.stringify({ [client.key]: { [name]: entry } }, undefined, 2)}\n`)
         if (!json) terminal.err(`this goes into ${path}\n`)
         return
       }
-      let changed = false
-      try {
-        await changeFile(path, text => {
-          const present = getEntry(text, client.key, name)
-          const wanted = { ...present, ...entry } // keeps the user's other fields, such as variables
-          if (isDeepStrictEqual(present, wanted)) return undefined
-          changed = true
-          return setEntry(text, client.key, name, wanted)
-        })
-      } catch (error) {
-        throw new Error(`${path} was left as it is: ${messageOf(error)}`, { cause: error })
-      }
+      const changed = await addEntry(path, client.key, entry)
       const text = changed ? `wrote ${name} into ${path}; start ${client.title} again` : `${path} has it already`
       terminal.out(json ? `${JSON.stringify({ client: asked, path, changed })}\n` : `${text}\n`)
     })
 }
 export default define
+
+/**
+ * Sets the entry of this server in a client's file.
+ * @returns whether that changed the file
+ * @throws Error naming the file, which is left as it was
+ */
+async function addEntry (path: string, key: string, entry: object): Promise<boolean> {
+  let changed = false
+  try {
+    await changeFile(path, text => {
+      const present = getEntry(text, key, name)
+      const wanted = { ...present, ...entry } // keeps the user's other fields, such as variables
+      if (isDeepStrictEqual(present, wanted)) return undefined
+      changed = true
+      return setEntry(text, key, name, wanted)
+    })
+  } catch (error) {
+    throw new Error(`${path} was left as it is: ${messageOf(error)}`, { cause: error })
+  }
+  return changed
+}
 
 function isClient (text: string): text is keyof typeof clients {
   return Object.hasOwn(clients, text)

@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  completeConfig, configFile, configHome, loadPlugins, messageOf, SecretFile, silentLogger, type AnyPlugin, type Config, type Finding
+  completeConfig, configFile, configHome, loadPlugins, messageOf, SecretFile, silentLogger, type AnyPlugin, type Config,
+  type Finding
 } from '../../../kernel/index.ts'
 import { boot, configure, recording, type Needs } from '../boot.ts'
 import type { CommandContext, DefineCommand } from '../command.ts'
@@ -25,7 +26,9 @@ const define: DefineCommand = (command, context) => {
     const { terminal, setStatus } = context
     const findings = await examine(given(), context)
     const problems = findings.filter(({ level }) => level === 'problem').length
-    terminal.out(json ? `${JSON.stringify({ healthy: problems === 0, findings })}\n` : text(findings, problems, terminal))
+    terminal.out(
+      json ? `${JSON.stringify({ healthy: problems === 0, findings })}\n` : text(findings, problems, terminal)
+    )
     if (problems > 0) setStatus(EXIT_CODES.tool_failed)
   })
 }
@@ -46,7 +49,9 @@ async function examine (given: Given, context: CommandContext): Promise<Finding[
 }
 
 /** The plugins of the program, and a finding for each plugin that does not load. */
-async function loadBuiltin (builtin: CommandContext['builtin']): Promise<{ plugins: AnyPlugin[], findings: Finding[] }> {
+async function loadBuiltin (
+  builtin: CommandContext['builtin']
+): Promise<{ plugins: AnyPlugin[], findings: Finding[] }> {
   const { storage, search, executors, skills, agent, endpoints, transports } = builtin
   const plugins: AnyPlugin[] = []
   const findings: Finding[] = []
@@ -62,7 +67,9 @@ async function loadBuiltin (builtin: CommandContext['builtin']): Promise<{ plugi
 }
 
 /** The findings of a kernel with this configuration; if it can't start, also those of a kernel without a history. */
-async function examineRunning (config: Config, plugins: readonly AnyPlugin[], given: Given, context: CommandContext): Promise<Finding[]> {
+async function examineRunning (
+  config: Config, plugins: readonly AnyPlugin[], given: Given, context: CommandContext
+): Promise<Finding[]> {
   const { terminal, builtin, signal } = context
   const findings: Finding[] = []
   const from = given.file === undefined ? {} : { file: given.file }
@@ -96,10 +103,14 @@ async function examineRunning (config: Config, plugins: readonly AnyPlugin[], gi
 /** Checks the version of Node against the range in package.json. */
 function node (): Finding {
   const about = 'Node.js'
-  const { engines: { node: range } } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')) as { engines: { node: string } }
+  const { engines: { node: range } } = JSON.parse(
+    readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')
+  ) as { engines: { node: string } }
   const { node: version } = process.versions
   const remedy = 'install Node.js 22 or 24 from https://nodejs.org'
-  if (!isWithin(version, range)) return { level: 'problem', about, text: `Skillet does not run on ${version}: it needs ${range}`, remedy }
+  if (!isWithin(version, range)) {
+    return { level: 'problem', about, text: `Skillet does not run on ${version}: it needs ${range}`, remedy }
+  }
   if (version.startsWith('20.')) return { level: 'note', about, text: `${version} has reached its end of life`, remedy }
   return { level: 'ok', about, text: version }
 }
@@ -108,7 +119,8 @@ function node (): Finding {
 export function isWithin (version: string, range: string): boolean {
   return range.split(' || ').some(part => {
     const least = part.replace(/^\D+/, '')
-    return version.localeCompare(least, 'en', { numeric: true }) >= 0 && (part.startsWith('>=') || parseInt(version, 10) === parseInt(least, 10))
+    return version.localeCompare(least, 'en', { numeric: true }) >= 0
+      && (part.startsWith('>=') || parseInt(version, 10) === parseInt(least, 10))
   })
 }
 
@@ -120,7 +132,10 @@ function readConfig (given: Given, context: CommandContext): { config: Config, f
     const config = configure(given, context)
     return { config, finding: { level: 'ok', about, text: existsSync(path) ? path : `defaults; ${path} is not there` } }
   } catch (error) {
-    return { config: completeConfig({}, schema), finding: { level: 'problem', about, text: messageOf(error), remedy: 'what follows is found with the defaults' } }
+    return {
+      config: completeConfig({}, schema),
+      finding: { level: 'problem', about, text: messageOf(error), remedy: 'what follows is found with the defaults' }
+    }
   }
 }
 
@@ -143,6 +158,8 @@ function text (findings: readonly Finding[], problems: number, { colors: { out }
     [{ text: level, style: styles[level] }, { text: about, style: out.bold }, plain(text)],
     ...(remedy === undefined ? [] : [['', '', { text: `→ ${remedy}`, style: out.cyan }]])
   ])
-  const sum = problems === 0 ? 'Nothing is wrong.' : problems === 1 ? 'There is 1 problem.' : `There are ${problems} problems.`
+  const sum = problems === 0
+    ? 'Nothing is wrong.'
+    : problems === 1 ? 'There is 1 problem.' : `There are ${problems} problems.`
   return `${align(rows, { columns })}\n${sum}\n`
 }

@@ -24,10 +24,14 @@ const define: DefineCommand = (command, context) => {
     async act ({ gateway }, { json = false, follow: following = false }) {
       const { terminal, signal } = context
       const given = input()
-      for (const field of ['created_from', 'created_before']) if (typeof given[field] === 'string') given[field] = timeOf(given[field])
+      for (const field of ['created_from', 'created_before']) {
+        if (typeof given[field] === 'string') given[field] = timeOf(given[field])
+      }
       if (following) {
         if (given['created_before'] !== undefined) throw new UsageError('--until and --follow exclude each other')
-        const show = (execution: ExecutionSummary): void => { terminal.out(json ? `${JSON.stringify(execution)}\n` : lines([execution], terminal)) }
+        const show = (
+          execution: ExecutionSummary
+        ): void => { terminal.out(json ? `${JSON.stringify(execution)}\n` : lines([execution], terminal)) }
         await follow(gateway, given, show, AbortSignal.any([signal, terminal.unread]))
         signal.throwIfAborted()
         return
@@ -37,7 +41,9 @@ const define: DefineCommand = (command, context) => {
       else if (page.executions.length === 0) terminal.out('Nothing was run that fits.\n')
       else {
         terminal.out(lines(page.executions, terminal))
-        if (page.next_cursor !== undefined && terminal.watched) terminal.err(terminal.colors.err.dim(`${page.executions.length} of ${page.total}; the next: --cursor ${page.next_cursor}\n`))
+        if (page.next_cursor !== undefined && terminal.watched) {
+          terminal.err(terminal.colors.err.dim(`${page.executions.length} of ${page.total}; the next: --cursor ${page.next_cursor}\n`))
+        }
       }
     }
   })

@@ -29,8 +29,13 @@ export default define
 function skillText (skill: Skill, terminal: Terminal): string {
   const { colors: { out: { bold, dim } }, columns } = terminal
   const { name, description, version, runtime, tools } = skill
-  const about = [...(version === undefined ? [] : [`version ${version}`]), runtime, `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`].join(', ')
-  const head = paragraph([{ text: name, style: bold }, ` — ${description}`], { columns }) + paragraph([{ text: about, style: dim }], { columns })
+  const about = [
+    ...(version === undefined ? [] : [`version ${version}`]),
+    runtime,
+    `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`
+  ].join(', ')
+  const head = paragraph([{ text: name, style: bold }, ` — ${description}`], { columns })
+    + paragraph([{ text: about, style: dim }], { columns })
   return `${head}\n${tools.map(tool => toolText(name, tool, terminal)).join('\n')}`
 }
 
@@ -44,7 +49,9 @@ function toolText (skill: string, tool: Tool, { colors: { out }, columns }: Term
   return [
     paragraph([{ text: `${skill}:${tool.name}`, style: bold }, ` ${usage(tool)}`], { columns }),
     align([[tool.description]], { columns, indent: '  ' }),
-    tool.timeout_ms === undefined ? '' : align([[{ text: `time limit ${duration(tool.timeout_ms)}`, style: dim }]], { columns, indent: '  ' }),
+    tool.timeout_ms === undefined
+      ? ''
+      : align([[{ text: `time limit ${duration(tool.timeout_ms)}`, style: dim }]], { columns, indent: '  ' }),
     align(rows, { columns, indent: '    ' })
   ].join('')
 }
@@ -52,8 +59,12 @@ function toolText (skill: string, tool: Tool, { colors: { out }, columns }: Term
 /** The type and the limits of a value, such as `integer 1..1000, default 20`. */
 function kindOf (parameter: ParameterDescriptor): string {
   const { type, minimum, maximum } = parameter
-  const values = Array.isArray(parameter['enum']) ? parameter['enum'].map(value => JSON.stringify(value)).join(' | ') : String(type)
-  const range = minimum === undefined && maximum === undefined ? '' : ` ${minimum === undefined ? '' : String(minimum)}..${maximum === undefined ? '' : String(maximum)}`
+  const values = Array.isArray(parameter['enum'])
+    ? parameter['enum'].map(value => JSON.stringify(value)).join(' | ')
+    : String(type)
+  const range = minimum === undefined && maximum === undefined
+    ? ''
+    : ` ${minimum === undefined ? '' : String(minimum)}..${maximum === undefined ? '' : String(maximum)}`
   const preset = 'default' in parameter ? `, default ${JSON.stringify(parameter['default'])}` : ''
   return `${values}${range}${preset}${parameter['secret'] === true ? ', secret' : ''}`
 }

@@ -19,12 +19,19 @@ const define: DefineCommand = (command, { terminal }) => {
   command
     .argument('<name>', 'the name of the skill, or plugin, and its folder: a-z, 0-9 and -')
     .option('--native', 'a skill of commands (skill.toml), instead of one in JavaScript (skill.js)')
-    .addOption(new Option('--plugin <slot>', 'a plugin of this slot, instead of a skill').choices(SLOTS).conflicts('native'))
+    .addOption(new Option('--plugin <slot>', 'a plugin of this slot, instead of a skill').choices(SLOTS)
+      .conflicts('native'))
     .option('--directory <dir>', 'the directory to put it in (default: for a skill your own, where every command finds it; for a plugin this one)')
     .option('--json', 'print JSON')
     .action(async (name: string, { native = false, plugin, directory, json = false }: Options) => {
-      if (plugin !== undefined) return terminal.out(shownPlugin(await writePlugin(plugin, name, resolve(terminal.cwd, directory ?? '.')), json, terminal))
-      if (!SKILL_NAME.test(name)) throw new UsageError(`"${name}" can't be the name of a skill: 1 to 64 of a-z, 0-9 and -`)
+      if (plugin !== undefined) {
+        return terminal.out(
+          shownPlugin(await writePlugin(plugin, name, resolve(terminal.cwd, directory ?? '.')), json, terminal)
+        )
+      }
+      if (!SKILL_NAME.test(name)) {
+        throw new UsageError(`"${name}" can't be the name of a skill: 1 to 64 of a-z, 0-9 and -`)
+      }
       const own = directory === undefined
       const parent = own ? join(configHome(terminal.env), 'skills') : resolve(terminal.cwd, directory)
       const kind = native ? 'native' : 'script'
@@ -32,8 +39,14 @@ const define: DefineCommand = (command, { terminal }) => {
       const program = fileURLToPath(new URL('../../../program/main.js', import.meta.url))
       await write(folder, skillFiles(kind, name, program))
       const test = `node --test ${shown(join(folder, 'skill.test.mjs'), terminal)}`
-      const run = `skillet run ${kind === 'native' ? `${name}:lines path=${shown(join(folder, 'SKILL.md'), terminal)}` : `${name}:hello name=world`}${own ? '' : ` --skills ${shown(parent, terminal)}`}`
-      terminal.out(json ? `${JSON.stringify({ name, kind, folder, run, test })}\n` : `${folder} is a skill now. Change ${kind === 'native' ? 'skill.toml' : 'skill.js'} as you like.\n\nRun it:   ${run}\nTest it:  ${test}\n`)
+      const call = native
+        ? `${name}:lines path=${shown(join(folder, 'SKILL.md'), terminal)}`
+        : `${name}:hello name=world`
+      const run = `skillet run ${call}${own ? '' : ` --skills ${shown(parent, terminal)}`}`
+      const file = native ? 'skill.toml' : 'skill.js'
+      terminal.out(json
+        ? `${JSON.stringify({ name, kind, folder, run, test })}\n`
+        : `${folder} is a skill now. Change ${file} as you like.\n\nRun it:   ${run}\nTest it:  ${test}\n`)
     })
 }
 export default define
@@ -42,7 +55,9 @@ export default define
 interface Written { name: string, slot: Slot, folder: string }
 
 async function writePlugin (slot: Slot, name: string, parent: string): Promise<Written> {
-  if (!PLUGIN_NAME.test(name)) throw new UsageError(`"${name}" can't be the name of a plugin: 1 to 64 of a-z, 0-9 and -, with no - first`)
+  if (!PLUGIN_NAME.test(name)) {
+    throw new UsageError(`"${name}" can't be the name of a plugin: 1 to 64 of a-z, 0-9 and -, with no - first`)
+  }
   const folder = join(parent, name)
   await write(folder, pluginFiles(slot, name), async () => {
     // Makes the same link as `npm install` for the dependency in package.json, so that the test finds this Skillet at
@@ -56,7 +71,9 @@ async function writePlugin (slot: Slot, name: string, parent: string): Promise<W
 function shownPlugin ({ name, slot, folder }: Written, json: boolean, terminal: Terminal): string {
   const file = join(folder, 'index.js')
   const test = `node --test ${shown(join(folder, 'index.test.js'), terminal)}`
-  return json ? `${JSON.stringify({ name, slot, folder, plugin: file, test })}\n` : `${folder} is a plugin now. Change index.js as you like.\n\nTest it:  ${test}\nUse it:   plugins = [${JSON.stringify(file)}] in skillet.toml\n`
+  return json
+    ? `${JSON.stringify({ name, slot, folder, plugin: file, test })}\n`
+    : `${folder} is a plugin now. Change index.js as you like.\n\nTest it:  ${test}\nUse it:   plugins = [${JSON.stringify(file)}] in skillet.toml\n`
 }
 
 /** Writes all files, or none. */
@@ -65,7 +82,9 @@ async function write (folder: string, files: Record<string, string>, link?: () =
   try {
     await mkdir(folder)
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) throw new UsageError(`${folder} is there already; choose another name, or remove it first`, { cause: error })
+    if (hasCode(error, 'EEXIST')) {
+      throw new UsageError(`${folder} is there already; choose another name, or remove it first`, { cause: error })
+    }
     throw error
   }
   try {

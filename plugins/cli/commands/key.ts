@@ -1,6 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import {
-  ACCESS_PATTERN, changeFile, configFile, defaultKeyName, hashKey, KEY_NAME, newKey, readKeys, SCOPES, type AccessScope, type KeySettings
+  ACCESS_PATTERN, changeFile, configFile, defaultKeyName, hashKey, KEY_NAME, messageOf, newKey, readKeys, SCOPES,
+  type AccessScope,
+  type KeySettings
 } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
@@ -8,29 +10,31 @@ import { addKey, removeKey } from '../files/key-file.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 interface Common { config?: string, json?: boolean }
-interface Create extends Common { scope?: AccessScope[], skill?: string[], rateLimitPerMinute?: number, rateLimitPerHour?: number }
+interface Create extends Common {
+  scope?: AccessScope[]
+  skill?: string[]
+  rateLimitPerMinute?: number
+  rateLimitPerHour?: number
+}
+
+const aboutSkill = 'a skill it may use, such as git or data-*, or a tool, such as git:log; all, where absent'
 
 /**
  * `skillet key create|list|revoke`: manages the named keys in the configuration file. A running server applies changes.
  */
 const define: DefineCommand = (key, { terminal }) => {
-  const command = <Options extends Common>(name: string, description: string, act: (options: Options, name: string, file: string) => Promise<void> | void): Command => {
-    const added = key.command(name).description(description).option('--json', 'print JSON').option('--config <file>', 'configuration file')
-    return added.action(async () => {
-      const options = added.opts<Options>()
-      const file = configFile({ env: terminal.env, cwd: terminal.cwd, ...(options.config !== undefined && { file: options.config }) })
-      try {
-        await act(options, added.args[0] ?? '', file)
-      } catch (error) {
-        throw new UsageError(`${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
-      }
-    })
-  }
+  const command = <Options extends Common>(name: string, description: string, act: Act<Options>): Command =>
+    addCommand(key, name, description, act, terminal)
 
-  command<Create>('create', 'Make a key and print it; only its hash is kept', (options, name, file) => create(options, name, file, terminal))
+  command<Create>(
+    'create',
+    'Make a key and print it; only its hash is kept',
+    (options, name, file) => create(options, name, file, terminal)
+  )
     .argument('<name>', 'what to call it', nameOf)
-    .addOption(new Option('--scope <scope>', 'what it may do; both, where absent').argParser((value, before?: AccessScope[]) => [...before ?? [], scopeOf(value)]))
-    .addOption(new Option('--skill <pattern>', 'a skill it may use, such as git or data-*, or a tool, such as git:log; all, where absent')
+    .addOption(new Option('--scope <scope>', 'what it may do; both, where absent')
+      .argParser((value, before?: AccessScope[]) => [...before ?? [], scopeOf(value)]))
+    .addOption(new Option('--skill <pattern>', aboutSkill)
       .argParser((value, before?: string[]) => [...before ?? [], patternOf(value)]))
     .addOption(new Option('--rate-limit-per-minute <number>', 'requests per minute; 0: no limit').argParser(countOf))
     .addOption(new Option('--rate-limit-per-hour <number>', 'requests per hour; 0: no limit').argParser(countOf))
@@ -42,7 +46,38 @@ const define: DefineCommand = (key, { terminal }) => {
 }
 export default define
 
-async function create ({ json = false, scope, skill = [], rateLimitPerMinute, rateLimitPerHour }: Create, name: string, file: string, terminal: Terminal): Promise<void> {
+/** What a command does with its options, the name of a key and the configuration file. */
+type Act<Options extends Common> = (options: Options, name: string, file: string) => Promise<void> | void
+
+/** Adds a command for the keys of a configuration file. An error of `act` becomes a UsageError that names the file. */
+function addCommand<Options extends Common> (
+  key: Command,
+  name: string,
+  description: string,
+  act: Act<Options>,
+  { env, cwd }: Terminal
+): Command {
+  const added = key.command(name)
+    .description(description)
+    .option('--json', 'print JSON')
+    .option('--config <file>', 'configuration file')
+  return added.action(async () => {
+    const options = added.opts<Options>()
+    const file = configFile({ env, cwd, ...(options.config !== undefined && { file: options.config }) })
+    try {
+      await act(options, added.args[0] ?? '', file)
+    } catch (error) {
+      throw new UsageError(`${file}: ${messageOf(error)}`, { cause: error })
+    }
+  })
+}
+
+async function create (
+  { json = false, scope, skill = [], rateLimitPerMinute, rateLimitPerHour }: Create,
+  name: string,
+  file: string,
+  terminal: Terminal
+): Promise<void> {
   const key = newKey()
   const settings: KeySettings = {
     hash: hashKey(key),
@@ -62,9 +97,16 @@ function list (json: boolean, file: string, terminal: Terminal): void {
   if (json) terminal.out(`${JSON.stringify({ file, keys })}\n`)
   else if (keys.length === 0) terminal.out('There are no named keys. Make one with skillet key create NAME.\n')
   else {
-    terminal.out(keys.map(({ name, scopes = [], skills = [], rate_limit_per_minute: minute, rate_limit_per_hour: hour, created_at }) => {
-      const limits = [...(minute === undefined ? [] : [`${minute || 'any number'} per minute`]), ...(hour === undefined ? [] : [`${hour || 'any number'} per hour`])]
-      return `${name}  ${[scopes.join(', '), skills.length === 0 ? 'all skills' : skills.join(' '), ...limits, ...(created_at === undefined ? [] : [`since ${created_at}`])].join('; ')}\n`
+    terminal.out(keys.map(key => {
+      const { name, scopes = [], skills = [], rate_limit_per_minute: minute, rate_limit_per_hour: hour } = key
+      const rights = [
+        scopes.join(', '),
+        skills.length === 0 ? 'all skills' : skills.join(' '),
+        ...(minute === undefined ? [] : [`${minute || 'any number'} per minute`]),
+        ...(hour === undefined ? [] : [`${hour || 'any number'} per hour`]),
+        ...(key.created_at === undefined ? [] : [`since ${key.created_at}`])
+      ]
+      return `${name}  ${rights.join('; ')}\n`
     }).join(''))
   }
 }
@@ -75,7 +117,9 @@ function publicSettings (settings: KeySettings): Partial<KeySettings> {
 
 function nameOf (text: string): string {
   if (!KEY_NAME.test(text)) throw new InvalidArgumentError('A name has 1 to 64 letters, digits, "-" and "_".')
-  if (text === defaultKeyName) throw new InvalidArgumentError(`"${defaultKeyName}" is the name of the key in SERVICE_API_KEY.`)
+  if (text === defaultKeyName) {
+    throw new InvalidArgumentError(`"${defaultKeyName}" is the name of the key in SERVICE_API_KEY.`)
+  }
   return text
 }
 
@@ -86,7 +130,9 @@ function scopeOf (text: string): AccessScope {
 }
 
 function patternOf (text: string): string {
-  if (!ACCESS_PATTERN.test(text)) throw new InvalidArgumentError('Write a name such as git, a pattern such as data-*, or a tool such as git:log.')
+  if (!ACCESS_PATTERN.test(text)) {
+    throw new InvalidArgumentError('Write a name such as git, a pattern such as data-*, or a tool such as git:log.')
+  }
   return text
 }
 

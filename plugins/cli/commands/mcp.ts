@@ -10,10 +10,13 @@ const define: DefineCommand = (command, context) => {
   actWithKernel(command, context, {
     needs: speaking,
     // Clients write standard error to a log.
-    logger: ({ log_level }) => log_level === 'silent' ? silentLogger : createTextLogger(line => { terminal.err(`${line}\n`) }),
+    logger: ({ log_level }) =>
+      log_level === 'silent' ? silentLogger : createTextLogger(line => { terminal.err(`${line}\n`) }),
     async act (kernel) {
       if (signal.aborted) return
-      const stopped = new Promise<void>(resolve => { signal.addEventListener('abort', () => { resolve() }, { once: true }) })
+      const stopped = new Promise<void>(resolve => {
+        signal.addEventListener('abort', () => { resolve() }, { once: true })
+      })
       await Promise.race([kernel.ended, stopped])
     }
   })

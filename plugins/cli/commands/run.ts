@@ -1,4 +1,7 @@
-import { coerceText, decodeJson, execute, getExecution, getSkill, isObject, messageOf, parameterLines, SkilletError, type Call, type Gateway, type JsonObject, type Tool } from '../../../kernel/index.ts'
+import {
+  coerceText, decodeJson, execute, getExecution, getSkill, isObject, messageOf, parameterLines, SkilletError, type Call,
+  type Gateway, type JsonObject, type Tool
+} from '../../../kernel/index.ts'
 import { Activity } from '../terminal/activity.ts'
 import { recording } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
@@ -16,7 +19,8 @@ const define: DefineCommand = (command, context) => {
   actWithKernel<RunOptions>(command, context, {
     needs: recording,
     only: ([target = '']) => splitTarget(target).skill_name,
-    act: ({ gateway }, options, [target = '', ...pairs]) => run(gateway, target, pairs, options, context.terminal, context.signal)
+    act: ({ gateway }, options, [target = '', ...pairs]) =>
+      run(gateway, target, pairs, options, context.terminal, context.signal)
   })
 }
 export default define
@@ -37,15 +41,31 @@ const inputBytesMax = 1_048_576
  * executor supports that.
  * @throws SkilletError
  */
-async function run (gateway: Gateway, target: string, pairs: readonly string[], { json = false, params, timeout }: RunOptions, terminal: Terminal, signal: AbortSignal): Promise<void> {
+async function run (
+  gateway: Gateway,
+  target: string,
+  pairs: readonly string[],
+  { json = false, params, timeout }: RunOptions,
+  terminal: Terminal,
+  signal: AbortSignal
+): Promise<void> {
   const { skill_name, tool_name } = splitTarget(target)
-  if (skill_name === '' || tool_name === '') throw invalid(`"${target}" names no tool; write SKILL:TOOL, such as text:count`)
+  if (skill_name === '' || tool_name === '') {
+    throw invalid(`"${target}" names no tool; write SKILL:TOOL, such as text:count`)
+  }
   const skill = await gateway.invoke(getSkill, { name: skill_name }, { transport: 'cli', signal })
-  if (tool_name === undefined) throw invalid(`"${target}" is a skill; write SKILL:TOOL with one of its tools: ${skill.tools.map(({ name }) => name).join(', ')}`)
+  if (tool_name === undefined) {
+    throw invalid(`"${target}" is a skill; write SKILL:TOOL with one of its tools: ${skill.tools.map(({ name }) => name).join(', ')}`)
+  }
   const tool = await findTool(gateway, skill, tool_name, { transport: 'cli', signal })
   const input = once(() => terminal.input(inputBytesMax, signal))
   const parameters = { ...await readParams(params, input), ...await readPairs(pairs, tool, input) }
-  const asked = { skill_name, tool_name, parameters, ...(timeout !== undefined && { timeout_ms: coerceText({ type: 'integer' }, timeout) }) }
+  const asked = {
+    skill_name,
+    tool_name,
+    parameters,
+    ...(timeout !== undefined && { timeout_ms: coerceText({ type: 'integer' }, timeout) })
+  }
   const call: Call = { transport: 'cli', signal: AbortSignal.any([signal, terminal.unread]) }
   const shown = new Shown(gateway, `${skill_name}:${tool_name}`, terminal, !json)
   try {
@@ -62,10 +82,18 @@ async function run (gateway: Gateway, target: string, pairs: readonly string[], 
 
 /** Adds to an error about parameters the parameters of the tool, and an example of a call. */
 function withUsage (error: unknown, skill_name: string, tool: Tool): unknown {
-  if (!(error instanceof SkilletError) || error.code !== 'INVALID_PARAMETERS' || error.details['tool'] !== tool.name) return error
+  if (!(error instanceof SkilletError) || error.code !== 'INVALID_PARAMETERS' || error.details['tool'] !== tool.name) {
+    return error
+  }
   const lines = parameterLines(tool).map(line => `\n- ${line}`).join('')
-  const named = lines === '' ? `${skill_name}:${tool.name} takes no parameters` : `Parameters of ${skill_name}:${tool.name}:${lines}`
-  return new SkilletError(error.code, `${error.message}\n${named}\nSuch as: ${`skillet run ${skill_name}:${tool.name} ${usage(tool)}`.trim()}`, error.details)
+  const named = lines === ''
+    ? `${skill_name}:${tool.name} takes no parameters`
+    : `Parameters of ${skill_name}:${tool.name}:${lines}`
+  return new SkilletError(
+    error.code,
+    `${error.message}\n${named}\nSuch as: ${`skillet run ${skill_name}:${tool.name} ${usage(tool)}`.trim()}`,
+    error.details
+  )
 }
 
 /** Shows progress, log lines and output of a run while it lasts. */
@@ -106,7 +134,11 @@ class Shown {
 }
 
 /** The output of a tool before it failed. */
-async function outputSoFar (gateway: Gateway, { details: { execution_id } }: SkilletError, call: Call): Promise<string> {
+async function outputSoFar (
+  gateway: Gateway,
+  { details: { execution_id } }: SkilletError,
+  call: Call
+): Promise<string> {
   if (typeof execution_id !== 'string') return ''
   return await gateway.invoke(getExecution, { id: execution_id }, call).then(({ output }) => output, () => '')
 }
@@ -128,13 +160,20 @@ async function readParams (params: string | undefined, input: () => Promise<stri
  * Converts values such as `count=5` to the type in the tool's schema. A value that does not fit is left to the
  * validation, which refuses it.
  */
-async function readPairs (pairs: readonly string[], { input_schema, parameters }: Tool, input: () => Promise<string>): Promise<JsonObject> {
+async function readPairs (
+  pairs: readonly string[],
+  { input_schema, parameters }: Tool,
+  input: () => Promise<string>
+): Promise<JsonObject> {
   const properties = isObject(input_schema['properties']) ? input_schema['properties'] : {}
   const schemas = new Map<string, unknown>(Object.entries(properties))
   const values: JsonObject = {}
   for (const pair of pairs) {
     const equals = equalsOf(pair, schemas.keys())
-    if (equals < 1) throw invalid(`"${pair}" is no parameter; write NAME=VALUE${parameters.length === 0 ? '' : `, with ${parameters.map(({ name }) => name).join(', ')}`}`)
+    if (equals < 1) {
+      const names = parameters.map(({ name }) => name).join(', ')
+      throw invalid(`"${pair}" is no parameter; write NAME=VALUE${names === '' ? '' : `, with ${names}`}`)
+    }
     const name = pair.slice(0, equals)
     if (Object.hasOwn(values, name)) throw invalid(`the parameter "${name}" is given twice`)
     const schema = schemas.get(name)
@@ -142,7 +181,12 @@ async function readPairs (pairs: readonly string[], { input_schema, parameters }
     const text = given === '-' ? await input() : given
     // Text is taken unchanged; the line end behind a number is not part of the number.
     const exact = !isObject(schema) || schema['type'] === 'string'
-    Object.defineProperty(values, name, { value: valueOf(schema, given === '-' && !exact ? text.trim() : text), enumerable: true, configurable: true, writable: true })
+    Object.defineProperty(values, name, {
+      value: valueOf(schema, given === '-' && !exact ? text.trim() : text),
+      enumerable: true,
+      configurable: true,
+      writable: true
+    })
   }
   return values
 }

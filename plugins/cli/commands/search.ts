@@ -19,12 +19,14 @@ const define: DefineCommand = (command, context) => {
     async act ({ gateway }, { json = false }, words) {
       const { terminal, signal } = context
       const { out, colors: { out: { bold, cyan, dim } }, columns } = terminal
-      const found = await showing(gateway, terminal, signal, () => gateway.invoke(searchSkills, { ...input(), query: words.join(' ') }, { transport: 'cli', signal }))
+      const found = await showing(gateway, terminal, signal, () =>
+        gateway.invoke(searchSkills, { ...input(), query: words.join(' ') }, { transport: 'cli', signal }))
       if (json) out(`${JSON.stringify(found)}\n`)
       else if (found.results.length === 0) out('Nothing fits. skillet list shows what there is.\n')
       else {
         out(align(found.results.map(({ skill_name, tool_name, description, score }, i) => [
-          { text: `${skill_name}:${tool_name}`, style: i === 0 ? text => bold(cyan(text)) : cyan }, { text: score.toFixed(2), style: dim }, description
+          { text: `${skill_name}:${tool_name}`, style: i === 0 ? text => bold(cyan(text)) : cyan },
+          { text: score.toFixed(2), style: dim }, description
         ]), { columns }))
       }
     }
@@ -36,7 +38,9 @@ export default define
  * Shows during a search how many tools are embedded; and at the end, if that took too long, that some tools are
  * missing.
  */
-async function showing<Found extends { mode: string }> (gateway: Gateway, terminal: Terminal, signal: AbortSignal, search: () => Promise<Found>): Promise<Found> {
+async function showing<Found extends {
+  mode: string
+}> (gateway: Gateway, terminal: Terminal, signal: AbortSignal, search: () => Promise<Found>): Promise<Found> {
   if (!terminal.watched) return await search()
   const look = async () => (await gateway.invoke(health, {}, { transport: 'cli', signal })).search
   const activity = new Activity(terminal, 'search')
@@ -54,6 +58,8 @@ async function showing<Found extends { mode: string }> (gateway: Gateway, termin
     activity.end()
   }
   const state = await look()
-  if (found.mode === 'lexical' && (state?.model === 'loading' || state?.model === 'indexing')) terminal.err(`Found by words alone: ${state.indexed} of ${state.total} tools are embedded so far. The next search goes on with it.\n`)
+  if (found.mode === 'lexical' && (state?.model === 'loading' || state?.model === 'indexing')) {
+    terminal.err(`Found by words alone: ${state.indexed} of ${state.total} tools are embedded so far. The next search goes on with it.\n`)
+  }
   return found
 }

@@ -19,9 +19,13 @@ const define: DefineCommand = (command, context) => {
       const id = given ?? (await gateway.invoke(listExecutions, { limit: 1 }, call)).executions[0]?.id
       if (id === undefined) throw new SkilletError('EXECUTION_NOT_FOUND', 'The history is empty: nothing was run yet')
       const execution = await gateway.invoke(getExecution, { id }, call)
-      if (json) terminal.out(`${JSON.stringify(output ? { id, output: execution.output, output_truncated: execution.output_truncated } : execution)}\n`)
-      else if (output) terminal.out(terminal.shown ? steady(execution.output) : execution.output)
-      else terminal.out(text(execution, terminal))
+      if (json) {
+        terminal.out(`${JSON.stringify(output ? { id, output: execution.output, output_truncated: execution.output_truncated } : execution)}\n`)
+      } else if (output) {
+        terminal.out(terminal.shown ? steady(execution.output) : execution.output)
+      } else {
+        terminal.out(text(execution, terminal))
+      }
     }
   })
 }
@@ -39,10 +43,15 @@ function text (execution: Execution, { colors: { out }, columns, shown }: Termin
     ['states', transitions.map(({ status, at }) => `${status} ${localTime(at).slice(11)}`).join(' → ')],
     ['called by', `${execution.transport}${execution.key === null ? '' : ` with the key ${execution.key}`}`],
     ['isolation', execution.isolation ?? ''],
-    ...Object.entries(parameters).map(([name, value]) => [`  ${name}`, typeof value === 'string' ? value : JSON.stringify(value)])
+    ...Object.entries(parameters)
+      .map(([name, value]) => [`  ${name}`, typeof value === 'string' ? value : JSON.stringify(value)])
   ].filter(([, value]) => value !== '')
-  const title = paragraph([{ text: `${execution.skill_name}:${execution.tool_name}`, style: bold }, ' ', { text: execution.id, style: dim }], { columns })
+  const title = paragraph(
+    [{ text: `${execution.skill_name}:${execution.tool_name}`, style: bold }, ' ', { text: execution.id, style: dim }],
+    { columns }
+  )
   const head = `${title}${align(rows, { columns })}`
   if (output === '') return head
-  return `${head}${dim(`output${execution.output_truncated ? ', truncated' : ''}:`)}\n${output}${output.endsWith('\n') ? '' : '\n'}`
+  const label = dim(`output${execution.output_truncated ? ', truncated' : ''}:`)
+  return `${head}${label}\n${output}${output.endsWith('\n') ? '' : '\n'}`
 }

@@ -18,10 +18,27 @@ export interface Client {
 interface Places { home: string, config: string }
 
 export const clients = {
-  'claude-desktop': { title: 'Claude Desktop', key: 'mcpServers', typed: false, user: ({ config }) => join(config, 'Claude', 'claude_desktop_config.json') },
+  'claude-desktop': {
+    title: 'Claude Desktop',
+    key: 'mcpServers',
+    typed: false,
+    user: ({ config }) => join(config, 'Claude', 'claude_desktop_config.json')
+  },
   'claude-code': { title: 'Claude Code', key: 'mcpServers', typed: true, project: '.mcp.json' },
-  cursor: { title: 'Cursor', key: 'mcpServers', typed: false, user: ({ home }) => join(home, '.cursor', 'mcp.json'), project: join('.cursor', 'mcp.json') },
-  vscode: { title: 'VS Code', key: 'servers', typed: true, user: ({ config }) => join(config, 'Code', 'User', 'mcp.json'), project: join('.vscode', 'mcp.json') }
+  cursor: {
+    title: 'Cursor',
+    key: 'mcpServers',
+    typed: false,
+    user: ({ home }) => join(home, '.cursor', 'mcp.json'),
+    project: join('.cursor', 'mcp.json')
+  },
+  vscode: {
+    title: 'VS Code',
+    key: 'servers',
+    typed: true,
+    user: ({ config }) => join(config, 'Code', 'User', 'mcp.json'),
+    project: join('.vscode', 'mcp.json')
+  }
 } as const satisfies Record<string, Client>
 
 /** The file of a client: for one project where `project` is set or the client has no other file. */

@@ -1,13 +1,21 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
-import { didYouMean, isAbsent, isObject, loadPlugins, messageOf, pluginOptions, type AnyPlugin, type ExplainedConfig, type Origin, type Setting } from '../../../kernel/index.ts'
+import {
+  didYouMean, isAbsent, isObject, loadPlugins, messageOf, pluginOptions, type AnyPlugin, type ExplainedConfig,
+  type Origin, type Setting
+} from '../../../kernel/index.ts'
 import { everyPlugin, type BuiltinPlugins } from '../boot.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** The origin of a setting's value, such as `/home/me/skillet.toml` or `--data-dir and SKILLET_DATA_DIR`. */
-export function placesOf ({ file, env_file }: ExplainedConfig, { setting, origins }: ExplainedConfig['settings'][number]): string {
-  const places: Record<Origin, string> = { flag: setting.flag, variable: setting.variable, '.env': env_file, file: file ?? 'file', default: 'default' }
+export function placesOf (
+  { file, env_file }: ExplainedConfig,
+  { setting, origins }: ExplainedConfig['settings'][number]
+): string {
+  const places: Record<Origin, string> = {
+    flag: setting.flag, variable: setting.variable, '.env': env_file, file: file ?? 'file', default: 'default'
+  }
   return origins.map(origin => places[origin]).join(' and ')
 }
 
@@ -15,7 +23,11 @@ export function placesOf ({ file, env_file }: ExplainedConfig, { setting, origin
  * The faults of a configuration with the right shape, one a line with its place: options that plugins don't accept, and
  * folders that can't be used. Loads the plugins that the configuration names.
  */
-export async function faultsOf (explained: ExplainedConfig, builtin: BuiltinPlugins, { cwd }: Terminal): Promise<string[]> {
+export async function faultsOf (
+  explained: ExplainedConfig,
+  builtin: BuiltinPlugins,
+  { cwd }: Terminal
+): Promise<string[]> {
   return [...await folderFaults(explained), ...await pluginFaults(explained, builtin, cwd)]
 }
 
@@ -26,7 +38,8 @@ async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
     const { value } = one
     const folders = (Array.isArray(value) ? value : [value]).filter(item => typeof item === 'string')
     for (const folder of folders) {
-      const wrong = name === 'data_dir' && folder !== '' ? await folderFault(folder, constants.R_OK | constants.W_OK | constants.X_OK, { made: true })
+      const wrong = name === 'data_dir'
+        && folder !== '' ? await folderFault(folder, constants.R_OK | constants.W_OK | constants.X_OK, { made: true })
         : isDirectory(one.setting) && isAbsolute(folder) ? await folderFault(folder, constants.R_OK | constants.X_OK)
         : undefined
       if (wrong !== undefined) found.push(`${placesOf(explained, one)}: ${name}: ${wrong}`)
@@ -70,8 +83,11 @@ async function pluginFaults (explained: ExplainedConfig, builtin: BuiltinPlugins
   for (const [name, options] of Object.entries(config.plugin)) {
     const plugin = plugins.find(plugin => plugin.name === name)
     try {
-      if (plugin !== undefined) pluginOptions(plugin, options)
-      else if (complete) found.push(`${file}: plugin.${name}: there is no plugin of this name${didYouMean(name, plugins.map(({ name }) => name))}`)
+      if (plugin !== undefined) {
+        pluginOptions(plugin, options)
+      } else if (complete) {
+        found.push(`${file}: plugin.${name}: there is no plugin of this name${didYouMean(name, plugins.map(({ name }) => name))}`)
+      }
     } catch (error) {
       found.push(`${file}: ${messageOf(error)}`)
     }

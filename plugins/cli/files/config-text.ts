@@ -5,7 +5,8 @@ const columns = 100
 
 /** Every setting as a Markdown table, for docs/configuration.md. */
 export function settingsTable ({ settings }: ConfigSchema): string {
-  const rows = settings.map(({ path, schema }) => `| \`${path.join('.')}\` | \`${JSON.stringify(schema.default)}\` | ${String(schema.description)} |`)
+  const rows = settings.map(({ path, schema }) =>
+    `| \`${path.join('.')}\` | \`${JSON.stringify(schema.default)}\` | ${String(schema.description)} |`)
   return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
@@ -46,7 +47,10 @@ function entry ({ path, schema }: Setting): string[] {
 }
 
 function descriptionOf (section: string, schema: ConfigSchema['schema']): string {
-  const found = section.split('.').reduce((inner: unknown, name) => isObject(inner) && isObject(inner['properties']) ? inner['properties'][name] : undefined, schema)
+  const found = section.split('.').reduce(
+    (inner: unknown, name) => isObject(inner) && isObject(inner['properties']) ? inner['properties'][name] : undefined,
+    schema
+  )
   if (isObject(found) && typeof found['description'] === 'string') return found['description']
   return section.startsWith('plugin.') ? `Options of the plugin ${section.slice('plugin.'.length)}` : section
 }

@@ -12,7 +12,9 @@ export function fileSchema (title: string, schema: object): JsonObject {
 }
 
 function withoutDefaulted (schema: JsonObject): JsonObject {
-  const changed = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, key === 'default' || key === 'enum' ? value : inner(value)]))
+  const changed = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, key === 'default' || key === 'enum' ? value : inner(value)])
+  )
   const { required, properties } = changed
   if (!Array.isArray(required) || !isObject(properties)) return changed
   const left = required.filter(name => {

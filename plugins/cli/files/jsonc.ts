@@ -18,7 +18,10 @@ export function setEntry (text: string, section: string, name: string, entry: ob
   const present = valueOf(root, section)
   if (present !== undefined && present.type !== 'object') throw new Error(`its "${section}" is not an object`)
   const unit = /\n([ \t]+)"/.exec(body)?.[1] ?? '  '
-  return mark + (present === undefined ? put(body, root, section, { [name]: entry }, unit, 1) : put(body, present, name, entry, unit, 2))
+  return mark
+    + (present === undefined
+      ? put(body, root, section, { [name]: entry }, unit, 1)
+      : put(body, present, name, entry, unit, 2))
 }
 
 /**
@@ -35,7 +38,9 @@ function rootOf (text: string): Node | undefined {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
   const [first] = errors
-  if (first !== undefined) throw new Error(`it is not JSON: ${placeOf(text, first.offset)}: ${printParseErrorCode(first.error).replaceAll(/\B[A-Z]/g, ' $&').toLowerCase()}`)
+  if (first !== undefined) {
+    throw new Error(`it is not JSON: ${placeOf(text, first.offset)}: ${printParseErrorCode(first.error).replaceAll(/\B[A-Z]/g, ' $&').toLowerCase()}`)
+  }
   if (root !== undefined && root.type !== 'object') throw new Error('it is not a JSON object')
   return root
 }
@@ -66,5 +71,6 @@ function put (text: string, object: Node, name: string, value: object, unit: str
     return `${text.slice(0, end)},${comment}${member}${comma}${behind.slice(all.length)}`
   }
   const rest = text.slice(object.offset + 1)
-  return `${text.slice(0, object.offset + 1)}${member}${/^\s*\}/.test(rest) ? `\n${unit.repeat(depth - 1)}${rest.trimStart()}` : rest}`
+  const end = /^\s*\}/.test(rest) ? `\n${unit.repeat(depth - 1)}${rest.trimStart()}` : rest
+  return `${text.slice(0, object.offset + 1)}${member}${end}`
 }

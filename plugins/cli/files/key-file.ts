@@ -7,7 +7,9 @@ import { isObject, parseKeys, type KeySettings } from '../../../kernel/index.ts'
  * @throws Error when the name is in use, or a table can't be added at the end of the text
  */
 export function addKey (text: string, name: string, settings: KeySettings): string {
-  if (Object.hasOwn(parseKeys(text), name)) throw new Error(`there is a key "${name}" already; revoke it first, or choose another name`)
+  if (Object.hasOwn(parseKeys(text), name)) {
+    throw new Error(`there is a key "${name}" already; revoke it first, or choose another name`)
+  }
   const table = stringify({ server: { keys: { [name]: settings } } })
   // `stringify` also writes empty parent tables in some versions; only the last table is needed.
   const own = table.slice(table.indexOf(`[server.keys.${name}]`))
@@ -50,7 +52,9 @@ function checkChange (before: string, after: string, name: string, settings: Key
   const found = parse(after)
   const keys = parseKeys(after)
   const isThere = Object.hasOwn(keys, name) ? isDeepStrictEqual({ ...keys[name] }, settings) : settings === undefined
-  if (!isThere || !isDeepStrictEqual(plain(withoutKey(found, name)), plain(expected))) throw new Error('the configuration file can\'t be changed without changing more than the key')
+  if (!isThere || !isDeepStrictEqual(plain(withoutKey(found, name)), plain(expected))) {
+    throw new Error('the configuration file can\'t be changed without changing more than the key')
+  }
 }
 
 /** A configuration without a key, and without the tables that existed only for this key. */

@@ -11,7 +11,8 @@ export const packageFolder = fileURLToPath(new URL('../../../..', import.meta.ur
  */
 export function pluginFiles (slot: Slot, name: string): Record<string, string> {
   const page = readFileSync(new URL('../../../../docs/plugins.md', import.meta.url), 'utf8')
-  const examples = [...page.matchAll(/<!-- file ([a-z]+)\/(\S+) -->\n```js\n([^]*?)^```$/gm)].filter(([, of]) => of === slot)
+  const examples = [...page.matchAll(/<!-- file ([a-z]+)\/(\S+) -->\n```js\n([^]*?)^```$/gm)]
+    .filter(([, of]) => of === slot)
   if (examples.length === 0) throw new Error(`docs/plugins.md has no example of the slot ${slot}`)
   return {
     ...Object.fromEntries(examples.map(([, , file = '', text = '']) => [file, text.replaceAll(`my-${slot}`, name)])),

@@ -1,5 +1,7 @@
 import { Command } from 'commander'
-import { configSchema, furtherPlugins, loadPlugins, sectionsOf, type ConfigSchema, type Section } from '../../../kernel/index.ts'
+import {
+  configSchema, furtherPlugins, loadPlugins, sectionsOf, type ConfigSchema, type Section
+} from '../../../kernel/index.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** The schema of the configuration for one command line. */
@@ -17,7 +19,11 @@ export interface CommandSchema extends ConfigSchema {
  * @param words the words of the command line
  * @param builtin the sections of the built-in plugins
  */
-export async function commandSchema (words: readonly string[], builtin: readonly Section[], { env, cwd }: Pick<Terminal, 'env' | 'cwd'>): Promise<CommandSchema> {
+export async function commandSchema (
+  words: readonly string[],
+  builtin: readonly Section[],
+  { env, cwd }: Pick<Terminal, 'env' | 'cwd'>
+): Promise<CommandSchema> {
   try {
     const specifiers = furtherPlugins({ ...namedIn(words), env, cwd })
     const sections = (await loadPlugins(specifiers, cwd)).flatMap(sectionsOf)

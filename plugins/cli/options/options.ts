@@ -25,7 +25,11 @@ const shortForServe: Readonly<Record<string, string>> = {
  * Adds `--config` and a flag for every setting, and collects their values.
  * @returns a function that returns the values by setting path
  */
-export function addSettingOptions (command: Command, { settings }: ConfigSchema, { serve = false }: { serve?: boolean } = {}): () => Given {
+export function addSettingOptions (
+  command: Command,
+  { settings }: ConfigSchema,
+  { serve = false }: { serve?: boolean } = {}
+): () => Given {
   const flags: Record<string, unknown> = {}
   let file: string | undefined
   const add = (option: Option, take: (value: unknown) => void): void => {
@@ -38,8 +42,14 @@ export function addSettingOptions (command: Command, { settings }: ConfigSchema,
     const key = setting.path.join('.')
     const take = (value: unknown): void => { flags[key] = valueOf(setting, value, flags[key]) }
     const brief = shown[key]
-    if (brief !== undefined) add(new Option(brief, descriptionOf(setting, brief)), value => { take(brief.startsWith('--no-') ? 'false' : value) })
-    if (brief?.split(' ')[0] !== setting.flag) add(new Option(`${setting.flag}${placeholder(setting)}`, descriptionOf(setting, setting.flag)).hideHelp(), take)
+    if (brief !== undefined) {
+      add(new Option(brief, descriptionOf(setting, brief)), value => {
+        take(brief.startsWith('--no-') ? 'false' : value)
+      })
+    }
+    if (brief?.split(' ')[0] !== setting.flag) {
+      add(new Option(`${setting.flag}${placeholder(setting)}`, descriptionOf(setting, setting.flag)).hideHelp(), take)
+    }
   }
   command.addHelpText('after', '\nEvery setting of skillet.toml has a flag, such as --storage-durability, and a variable, such as SKILLET_STORAGE_DURABILITY.')
   return () => ({ flags, ...(file !== undefined && { file }) })

@@ -1,4 +1,6 @@
-import { didYouMean, health, SkilletError, type Call, type Gateway, type QuarantinedSkill, type Skill, type Tool } from '../../../kernel/index.ts'
+import {
+  didYouMean, health, SkilletError, type Call, type Gateway, type QuarantinedSkill, type Skill, type Tool
+} from '../../../kernel/index.ts'
 import { plain } from '../terminal/layout.ts'
 
 /** The parameters of a tool as a user types them, required ones first, in the order of the manifest. */
@@ -17,17 +19,25 @@ export function splitTarget (target: string): { skill_name: string, tool_name: s
  * Finds a tool of a skill.
  * @throws SkilletError TOOL_NOT_FOUND, with the nearest name, or with the fault of a tool that could not be loaded
  */
-export async function findTool (gateway: Gateway, { name, tools }: Skill, tool_name: string, call: Call): Promise<Tool> {
+export async function findTool (
+  gateway: Gateway, { name, tools }: Skill, tool_name: string, call: Call
+): Promise<Tool> {
   const tool = tools.find(tool => tool.name === tool_name)
   if (tool !== undefined) return tool
   const broken = (await brokenTools(gateway, call)).find(found => found.name === name && found.tool === tool_name)
-  const why = broken === undefined ? didYouMean(tool_name, tools.map(({ name }) => name)) : `: it could not be loaded: ${broken.error}`
-  throw new SkilletError('TOOL_NOT_FOUND', `The skill "${name}" has no tool "${tool_name}"${why}`, { skill: name, tool: tool_name })
+  const why = broken === undefined
+    ? didYouMean(tool_name, tools.map(({ name }) => name))
+    : `: it could not be loaded: ${broken.error}`
+  throw new SkilletError('TOOL_NOT_FOUND', `The skill "${name}" has no tool "${tool_name}"${why}`, {
+    skill: name,
+    tool: tool_name
+  })
 }
 
 /** The tools that could not be loaded, of skills that could. */
 export async function brokenTools (gateway: Gateway, call: Call): Promise<QuarantinedSkill[]> {
-  return (await gateway.invoke(health, {}, call)).quarantined.filter(({ tool, serving }) => tool !== undefined && serving !== true)
+  return (await gateway.invoke(health, {}, call)).quarantined.filter(({ tool, serving }) =>
+    tool !== undefined && serving !== true)
 }
 
 /**

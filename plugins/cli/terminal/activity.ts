@@ -23,7 +23,9 @@ export class Activity {
     this.#terminal = terminal
     this.#name = name
     const { TERM, CI } = terminal.env
-    if (terminal.watched && TERM !== 'dumb' && CI === undefined) this.#timer = setInterval(() => { void this.#turn() }, patience_ms)
+    if (terminal.watched && TERM !== 'dumb' && CI === undefined) {
+      this.#timer = setInterval(() => { void this.#turn() }, patience_ms)
+    }
   }
 
   progress (done: number, total: number | undefined, message = ''): void {
@@ -55,7 +57,9 @@ export class Activity {
     if (!this.#atStart) return
     const { default: spinner } = await import('yocto-spinner')
     // Ctrl-C is handled in one place, which cancels the execution.
-    if (!this.#ended && this.#spinner === undefined) this.#spinner = spinner({ text: this.#text(), stream: process.stderr, handleSignals: false }).start()
+    if (!this.#ended && this.#spinner === undefined) {
+      this.#spinner = spinner({ text: this.#text(), stream: process.stderr, handleSignals: false }).start()
+    }
   }
 
   #show (): void {

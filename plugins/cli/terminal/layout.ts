@@ -25,7 +25,10 @@ const readable = 24
  * right. In a terminal, a cell is broken between words and continues below itself; where too little room is left beside
  * the other cells, it begins on the next line.
  */
-export function align (rows: readonly (readonly (Cell | string)[])[], { columns, indent = '', widthMax = 48 }: Page & { indent?: string, widthMax?: number } = {}): string {
+export function align (
+  rows: readonly (readonly (Cell | string)[])[],
+  { columns, indent = '', widthMax = 48 }: Page & { indent?: string, widthMax?: number } = {}
+): string {
   const table = rows.map(row => row.map(toCell))
   const widths: number[] = []
   const widest: number[] = []
@@ -82,7 +85,12 @@ class Lines {
    */
   addCell (cell: Cell, need: number): void {
     const left = this.#columns - this.#at
-    if (left < displayWidth(cell.text) && left < Math.min(this.#columns - this.below, Math.max(need, longestWord(cell.text)))) this.#turn(this.below)
+    if (
+      left < displayWidth(cell.text)
+      && left < Math.min(this.#columns - this.below, Math.max(need, longestWord(cell.text)))
+    ) {
+      this.#turn(this.below)
+    }
     this.add(cell, this.#at)
   }
 

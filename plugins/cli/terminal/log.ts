@@ -14,15 +14,22 @@ export interface TextLogOptions {
 }
 
 /** A logger for a person who watches standard error: plain lines with the event and, in brackets, the details. */
-export function createTextLogger (write: (line: string) => void, { level: least = 'warn', style = (_, label) => label, prefix = () => '' }: TextLogOptions = {}): Logger {
+export function createTextLogger (
+  write: (line: string) => void,
+  { level: least = 'warn', style = (_, label) => label, prefix = () => '' }: TextLogOptions = {}
+): Logger {
   const from = least === 'silent' ? severities.length : severities.indexOf(least)
   const method = (level: LogLevel) => (fields: Record<string, unknown>, message: string): void => {
     if (severities.indexOf(level) < from) return
     // Details that the message contains already are left out.
-    const details = Object.entries(fields).filter(([, value]) => value !== undefined && !(typeof value === 'string' && message.includes(value)))
-    write(`${prefix()}${style(level, labels[level])}: ${message}${details.length === 0 ? '' : ` (${details.map(([key, value]) => `${key}: ${textOf(value)}`).join(', ')})`}`)
+    const details = Object.entries(fields)
+      .filter(([, value]) => value !== undefined && !(typeof value === 'string' && message.includes(value)))
+    const more = details.map(([key, value]) => `${key}: ${textOf(value)}`).join(', ')
+    write(`${prefix()}${style(level, labels[level])}: ${message}${more === '' ? '' : ` (${more})`}`)
   }
-  const logger: Logger = { debug: method('debug'), info: method('info'), warn: method('warn'), error: method('error'), child: () => logger }
+  const logger: Logger = {
+    debug: method('debug'), info: method('info'), warn: method('warn'), error: method('error'), child: () => logger
+  }
   return logger
 }
 
@@ -30,6 +37,8 @@ export function createTextLogger (write: (line: string) => void, { level: least 
 function textOf (value: unknown): string {
   if (value instanceof Error) return value.message
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(textOf).join(', ')
-  if (typeof value === 'object' && value !== null) return Object.entries(value).map(([key, inner]) => `${key} ${textOf(inner)}`).join(', ')
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).map(([key, inner]) => `${key} ${textOf(inner)}`).join(', ')
+  }
   return String(value)
 }

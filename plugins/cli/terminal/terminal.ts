@@ -67,7 +67,10 @@ export function processTerminal (): Terminal {
   return {
     env: process.env,
     cwd: process.cwd(),
-    colors: { out: createColors(isColored(process.stdout, process.env)), err: createColors(isColored(process.stderr, process.env)) },
+    colors: {
+      out: createColors(isColored(process.stdout, process.env)),
+      err: createColors(isColored(process.stderr, process.env))
+    },
     // A terminal that does not report its width has 0.
     columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
     shown: process.stdout.isTTY,
@@ -76,7 +79,8 @@ export function processTerminal (): Terminal {
     out: text => { process.stdout.write(process.stdout.isTTY ? steadyButStyled(text) : text) },
     err: text => { process.stderr.write(process.stderr.isTTY ? steadyButStyled(text) : text) },
     input: readInput,
-    hidden: (prompt, bytesMax, signal) => process.stdin.isTTY ? readHidden(prompt, bytesMax, signal) : readInput(bytesMax, signal)
+    hidden: (prompt, bytesMax, signal) =>
+      process.stdin.isTTY ? readHidden(prompt, bytesMax, signal) : readInput(bytesMax, signal)
   }
 }
 

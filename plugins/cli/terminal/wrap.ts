@@ -48,7 +48,9 @@ export function wrap (text: string, first: number, rest: number): string[] {
     }
     if (line !== '' || room < rest) breakLine()
     const word = spaced.trimStart()
-    for (const part of displayWidth(word) <= room ? [word] : Array.from(graphemes.segment(word), ({ segment }) => segment)) {
+    for (const part of displayWidth(word) <= room
+      ? [word]
+      : Array.from(graphemes.segment(word), ({ segment }) => segment)) {
       const width = displayWidth(part)
       if (line !== '' && used + width > room) breakLine()
       add(part, width)

@@ -40,13 +40,17 @@ export class Confiner {
   async confines ({ name, permissions }: SkillDefinition): Promise<boolean> {
     const { mode, program, log } = this.#options
     this.#probed ??= whyNoSandbox(program).then(missing => {
-      if (missing !== undefined && mode === 'auto') log.warn({ missing }, 'skills that are not trusted run without a sandbox, which this machine lacks; see `skillet doctor`')
+      if (missing !== undefined && mode === 'auto') {
+        log.warn({ missing }, 'skills that are not trusted run without a sandbox, which this machine lacks; see `skillet doctor`')
+      }
       return missing
     })
     const missing = await this.#probed
     if (missing === undefined) return this.available = true
     if (mode !== 'required' && permissions.isolation === undefined) return false
-    const who = permissions.isolation === undefined ? 'isolation.mode = "required"' : `its permissions.isolation = "${permissions.isolation}"`
+    const who = permissions.isolation === undefined
+      ? 'isolation.mode = "required"'
+      : `its permissions.isolation = "${permissions.isolation}"`
     throw new ConfinementError(`${name} must run in a sandbox (${who}), and this machine has none: ${missing}`)
   }
 
@@ -63,7 +67,9 @@ export class Confiner {
       if (path === undefined) return []
       const absolute = resolve(cwd, fromHome(path))
       const secret = book.secretWithin(absolute)
-      if (secret !== undefined) throw new ConfinementError(`${skill.name} may not write to ${absolute}: it holds ${secret}`)
+      if (secret !== undefined) {
+        throw new ConfinementError(`${skill.name} may not write to ${absolute}: it holds ${secret}`)
+      }
       return [absolute]
     })
     const { id, paths } = book.rulesFor(skill, cwd, writable)

@@ -7,7 +7,10 @@ import { Confiner } from './confiner.ts'
 import { RuleBook } from './rules.ts'
 
 /** @param helpers the most helper processes of each room */
-export function createConfiner ({ config, config_file, data_dir, log, health }: PluginContext, helpers: number): Confiner {
+export function createConfiner (
+  { config, config_file, data_dir, log, health }: PluginContext,
+  helpers: number
+): Confiner {
   const program = confinedHelper()
   const book = new RuleBook(ownPaths(data_dir, config_file))
   const confined = program === undefined ? undefined : new ConfinedHelpers({ program, book, helpers, log, health })
@@ -18,7 +21,12 @@ export function createConfiner ({ config, config_file, data_dir, log, health }: 
 function ownPaths (data_dir: string, config_file: string | undefined): string[] {
   const home = configHome(process.env)
   const beside = config_file === undefined ? [] : [config_file, join(dirname(config_file), '.env')]
-  return [data_dir, dataHome(process.env), ...namesIn(home).filter(name => name !== 'skills').map(name => join(home, name)), ...beside]
+  return [
+    data_dir,
+    dataHome(process.env),
+    ...namesIn(home).filter(name => name !== 'skills').map(name => join(home, name)),
+    ...beside
+  ]
 }
 
 function namesIn (folder: string): string[] {

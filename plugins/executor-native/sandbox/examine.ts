@@ -8,7 +8,12 @@ export async function examineSandbox (mode: Config['isolation']['mode']): Promis
   const missing = await whyNoSandbox(confinedHelper())
   if (missing === undefined) {
     if (mode !== 'off') return [{ level: 'ok', about, text: 'commands of skills that are not trusted are confined' }]
-    return [{ level: 'note', about, text: 'this machine can confine commands, and isolation.mode = "off"', remedy: 'set isolation.mode = "auto"' }]
+    return [{
+      level: 'note',
+      about,
+      text: 'this machine can confine commands, and isolation.mode = "off"',
+      remedy: 'set isolation.mode = "auto"'
+    }]
   }
   const text = `commands can't be confined here: ${missing}`
   if (mode === 'off') return [{ level: 'note', about, text }]
@@ -19,6 +24,8 @@ function remedyOf (missing: string): string {
   if (missing.startsWith('namespaces') || missing.includes('/proc')) {
     return 'allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or run the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined'
   }
-  if (missing.startsWith('Landlock')) return 'use Linux 5.13 or later with Landlock enabled (lsm=landlock,… on the kernel\'s command line)'
+  if (missing.startsWith('Landlock')) {
+    return 'use Linux 5.13 or later with Landlock enabled (lsm=landlock,… on the kernel\'s command line)'
+  }
   return 'see docs/isolation.md'
 }

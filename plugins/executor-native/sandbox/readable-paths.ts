@@ -5,7 +5,9 @@ import { join } from 'node:path'
 export interface ReadablePaths {
   /** Files and folders without a secret in them. */
   readonly paths: readonly string[]
-  /** Folders with a secret in them, and the time of their last change: what is added to one must be added to `paths`. */
+  /**
+   * Folders with a secret in them, and the time of their last change: what is added to one must be added to `paths`.
+   */
   readonly divided: ReadonlyMap<string, number>
 }
 

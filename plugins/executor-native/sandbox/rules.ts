@@ -13,7 +13,10 @@ export interface Rules {
 }
 
 /** Folders of programs and libraries, without which no command runs. */
-const system = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix', '/snap', '/gnu', '/etc', '/sys', '/var']
+const system = [
+  '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix', '/snap', '/gnu', '/etc', '/sys',
+  '/var'
+]
 
 /** How long rules are used before the folders that they divide are looked at again, in milliseconds. */
 const look_ms = 1_000
@@ -59,12 +62,17 @@ export class RuleBook {
     const key = JSON.stringify([directory, named, named === undefined ? cwd : '', writable])
     const known = this.#rules.get(key)
     if (known !== undefined) return known
-    const base = named === undefined ? readable.paths : readable.paths.filter(path => system.some(folder => path === folder || path.startsWith(`${folder}/`)))
+    const base = named === undefined
+      ? readable.paths
+      : readable.paths.filter(path => system.some(folder => path === folder || path.startsWith(`${folder}/`)))
     const own = [...real(directory), ...(named ?? this.#unlessSecret(cwd).flatMap(real))]
     const reading = [...base, ...own.flatMap(path => readablePaths(path, this.#below(path)).paths)]
     const rules: Rules = {
       id: ++lastId,
-      paths: [...reading.map(path => ({ path, access: 'read' as const })), ...writable.flatMap(real).map(path => ({ path, access: 'write' as const }))]
+      paths: [
+        ...reading.map(path => ({ path, access: 'read' as const })),
+        ...writable.flatMap(real).map(path => ({ path, access: 'write' as const }))
+      ]
     }
     if (this.#rules.size >= rulesMax) this.#rules.clear()
     this.#rules.set(key, rules)
@@ -78,7 +86,8 @@ export class RuleBook {
 
   /** A working directory in a folder that commands have their own of is named; one that is secret is not. */
   #unlessSecret (cwd: string): string[] {
-    return /^\/(tmp|run|dev\/shm)\/./.test(cwd) && !this.#secrets.some(secret => cwd.startsWith(`${secret}/`) && !/^\/(tmp|run|dev)$/.test(secret)) ? [cwd] : []
+    return /^\/(tmp|run|dev\/shm)\/./.test(cwd)
+      && !this.#secrets.some(secret => cwd.startsWith(`${secret}/`) && !/^\/(tmp|run|dev)$/.test(secret)) ? [cwd] : []
   }
 
   /** What is readable, and so all rules, is found anew when a folder that holds secrets has changed. */

@@ -3,12 +3,14 @@ import { join } from 'node:path'
 
 /** Files and folders below a home directory that hold keys, passwords or what a user typed. */
 const inHome = [
-  '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.netrc', '.npmrc', '.yarnrc.yml', '.pypirc', '.git-credentials',
+  '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.netrc', '.npmrc', '.yarnrc.yml', '.pypirc',
+  '.git-credentials',
   '.terraform.d', '.vault-token', '.password-store', '.pgpass', '.my.cnf', '.s3cfg', '.boto', '.rclone.conf',
   '.cargo/credentials', '.cargo/credentials.toml', '.gem/credentials', '.m2/settings.xml', '.gradle/gradle.properties',
   '.config/gcloud', '.config/gh', '.config/git/credentials', '.config/containers', '.config/op', '.config/rclone',
   '.config/google-chrome', '.config/chromium', '.config/BraveSoftware', '.config/microsoft-edge', '.config/vivaldi',
-  '.config/opera', '.mozilla', '.thunderbird', '.local/share/keyrings', '.local/share/kwalletd', '.claude', '.claude.json',
+  '.config/opera', '.mozilla', '.thunderbird', '.local/share/keyrings', '.local/share/kwalletd', '.claude',
+  '.claude.json',
   '.codex', '.cursor', '.bash_history', '.zsh_history', '.python_history', '.node_repl_history', '.psql_history'
 ]
 
@@ -17,7 +19,8 @@ const inSystem = [
   '/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers', '/etc/sudoers.d', '/etc/ssl/private',
   '/etc/ssh', '/etc/krb5.keytab', '/etc/wireguard', '/etc/NetworkManager', '/etc/ppp', '/etc/docker', '/etc/kubernetes',
   '/boot', '/lost+found', '/sys/kernel/debug', '/sys/kernel/tracing', '/sys/fs/bpf', '/sys/firmware',
-  '/var/lib/docker', '/var/lib/containerd', '/var/lib/kubelet', '/var/lib/postgresql', '/var/lib/mysql', '/var/lib/redis',
+  '/var/lib/docker', '/var/lib/containerd', '/var/lib/kubelet', '/var/lib/postgresql', '/var/lib/mysql',
+  '/var/lib/redis',
   '/var/spool', '/var/mail', '/var/backups', '/var/log'
 ]
 

@@ -125,8 +125,8 @@ export class Attempt implements Holder {
   /** Takes it back, if its tool has not begun: then it never will, here. */
   recall (): boolean {
     const { board } = this.thread
-    return board.move(this.slot, claims.dispatched, claims.recalled) ||
-      board.move(this.slot, claims.loading, claims.recalled)
+    return board.move(this.slot, claims.dispatched, claims.recalled)
+      || board.move(this.slot, claims.loading, claims.recalled)
   }
 
   /** In a batch: it began so long ago, and has the thread to itself from now on. */

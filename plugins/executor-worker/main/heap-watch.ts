@@ -79,7 +79,9 @@ export class HeapWatch {
     this.#log = log
     this.#quiet = quiet
     this.#inspector = process.getBuiltinModule('node:inspector')
-    if (!this.works) log.warn({}, 'this Node has no inspector: a script tool that runs out of memory may end the server')
+    if (!this.works) {
+      log.warn({}, 'this Node has no inspector: a script tool that runs out of memory may end the server')
+    }
   }
 
   /** Whether threads are watched; where not, V8's own limit is the only one. */
@@ -150,9 +152,13 @@ export class HeapWatch {
     const { usedSize, backingStorageSize } = result
     if (question.heap !== undefined) return this.#used(session, question.watched, question.heap, valueOf(result) ?? 0)
     if (typeof usedSize !== 'number') return
-    if (typeof backingStorageSize === 'number') return this.#used(session, question.watched, usedSize, backingStorageSize)
+    if (typeof backingStorageSize === 'number') {
+      return this.#used(session, question.watched, usedSize, backingStorageSize)
+    }
     // Node 20 and 22: only the thread itself can tell how much its buffers take.
-    this.#ask(session, { watched: question.watched, heap: usedSize }, 'Runtime.evaluate', { expression: `${externalBytesName}()`, silent: true, returnByValue: true })
+    this.#ask(session, { watched: question.watched, heap: usedSize }, 'Runtime.evaluate', {
+      expression: `${externalBytesName}()`, silent: true, returnByValue: true
+    })
   }
 
   #used (session: string, watched: Watched, heap: number, buffers: number): void {
@@ -168,7 +174,9 @@ export class HeapWatch {
       state.over_ms = now
       this.#collect(session)
       this.#question(session, watched)
-    } else if (heap > this.#bytesMax || state.used > this.#bytesMax + surely.bytes || now - state.over_ms >= surely.ms) {
+    } else if (
+      heap > this.#bytesMax || state.used > this.#bytesMax + surely.bytes || now - state.over_ms >= surely.ms
+    ) {
       this.#watched.delete(watched)
       watched.exhausted()
     } else {
@@ -199,11 +207,16 @@ export class HeapWatch {
     session.on('NodeWorker.attachedToWorker', ({ params: { workerInfo, sessionId } }) => {
       // `workerId` is a number of the inspector's own; the thread's stands in the title, `[worker 7]`.
       const thread = /^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]
-      if (thread === undefined) this.#log.warn({ title: workerInfo.title }, 'a script thread\'s memory can\'t be watched')
-      else this.#threads.set(Number(thread), sessionId)
+      if (thread === undefined) {
+        this.#log.warn({ title: workerInfo.title }, 'a script thread\'s memory can\'t be watched')
+      } else {
+        this.#threads.set(Number(thread), sessionId)
+      }
     })
     session.on('NodeWorker.detachedFromWorker', ({ params }) => { this.#forget(params.sessionId) })
-    session.on('NodeWorker.receivedMessageFromWorker', ({ params }) => { this.#answered(params.sessionId, params.message) })
+    session.on('NodeWorker.receivedMessageFromWorker', ({ params }) => {
+      this.#answered(params.sessionId, params.message)
+    })
     this.#post('NodeWorker.enable', { waitForDebuggerOnStart: false })
   }
 

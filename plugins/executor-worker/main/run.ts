@@ -1,4 +1,7 @@
-import { messageOf, outputBytesStop, outputOf, type Isolation, type Listed, type Logger, type Outcome, type Task, type TaskObserver } from '../../../kernel/index.ts'
+import {
+  messageOf, outputBytesStop, outputOf, type Isolation, type Listed, type Logger, type Outcome, type Task,
+  type TaskObserver
+} from '../../../kernel/index.ts'
 import { paceOf, type Pace } from './pace.ts'
 import type { Of, Result } from '../shared/protocol.ts'
 
@@ -94,7 +97,12 @@ export function outcomeOf (result: Exclude<Result, { kind: 'recalled' | 'board' 
     case 'output': {
       const { output, output_truncated } = outputOf(result.text, bytesMax, result.bytes)
       if (result.bytes <= outputBytesStop) return { output, output_truncated, status: 'success' }
-      return { output, output_truncated, status: 'failed', error: { message: `the tool put out ${result.bytes} bytes, more than the ${mebibytes(outputBytesStop)} MiB that are allowed`, details: {} } }
+      return {
+        output,
+        output_truncated,
+        status: 'failed',
+        error: { message: `the tool put out ${result.bytes} bytes, more than the ${mebibytes(outputBytesStop)} MiB that are allowed`, details: {} }
+      }
     }
     case 'failed':
       return failed(result.message, result.name === undefined ? {} : { name: result.name })

@@ -29,7 +29,8 @@ export class Speech {
       case 'waiting': return this.#isFirst(type)
       case 'log': return ++this.#lines <= runs * (speech.lines + 1)
       // The first and the last of each, and those between by the clock; twice, since clocks and timers are not exact.
-      case 'progress': return ++this.#progress <= 2 * (runs + (performance.now() - this.#began_ms) / speech.progress_ms + 1)
+      case 'progress':
+        return ++this.#progress <= 2 * (runs + (performance.now() - this.#began_ms) / speech.progress_ms + 1)
       case 'told': return this.#count !== undefined
       case 'ended': return run === this.#first && (message.result.kind === 'board') === (this.#count !== undefined)
     }

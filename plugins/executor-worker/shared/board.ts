@@ -14,7 +14,10 @@ export const claims = { dispatched: 1, loading: 2, begun: 3, recalled: 4, ended:
 
 /** `ascii`: an output with as many characters as bytes, as most have. */
 const kinds = { output: 1, failed: 2, ascii: 3 } as const
-const layout = { claims: 0, kinds: 4 * slotsMax, offsets: 8 * slotsMax, lengths: 12 * slotsMax, began: 16 * slotsMax, ran: 24 * slotsMax, left: 32 * slotsMax, used: 32 * slotsMax + 4, text: 32 * slotsMax + 8 } as const
+const layout = {
+  claims: 0, kinds: 4 * slotsMax, offsets: 8 * slotsMax, lengths: 12 * slotsMax, began: 16 * slotsMax,
+  ran: 24 * slotsMax, left: 32 * slotsMax, used: 32 * slotsMax + 4, text: 32 * slotsMax + 8
+} as const
 
 /** Taken before a tool could replace them: the thread uses this file, too. */
 const { parse, stringify } = JSON

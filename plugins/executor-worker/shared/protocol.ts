@@ -27,7 +27,10 @@ export type ToThread =
    * Runs of short tools, one after another, each in the slot of the board that has its index and with the number that
    * follows. In columns, with all parameters in one text: as an object for each call it took ten times as long to send.
    */
-  | { type: 'batch', run: number, tools: readonly CallTool[], tool_of: readonly number[], execution_ids: readonly string[], parameters: string }
+  | {
+    type: 'batch', run: number, tools: readonly CallTool[], tool_of: readonly number[],
+    execution_ids: readonly string[], parameters: string
+  }
   /** Asks whether it answers. Only while it has no run. */
   | { type: 'ping' }
   /** Asks a running tool to end: its signal aborts. */

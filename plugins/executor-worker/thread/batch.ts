@@ -60,7 +60,9 @@ class Batch {
   begin (): void {
     this.#board.clear()
     // Node drains its queues between two immediates. Only the last is active: so they count as one open resource.
-    for (let slot = 0; slot < this.#message.tool_of.length; slot++) immediate(() => { this.#try(() => { this.#step(slot) }) }).unref()
+    for (let slot = 0; slot < this.#message.tool_of.length; slot++) {
+      immediate(() => { this.#try(() => { this.#step(slot) }) }).unref()
+    }
     immediate(() => { this.#try(() => { this.#close() }) })
   }
 
@@ -80,7 +82,10 @@ class Batch {
     const url = urlOf(of.module, of.revision)
     if (!isLoaded(url)) return this.#end('free') // it was given to another thread than was meant
     if (!this.#board.begin(slot, claims.dispatched)) return
-    const execution = new Execution({ run: run + slot, execution_id: execution_ids[slot] ?? '', config: of.config, secrets: none }, this.#host.send)
+    const execution = new Execution(
+      { run: run + slot, execution_id: execution_ids[slot] ?? '', config: of.config, secrets: none },
+      this.#host.send
+    )
     this.#host.begin(execution, of.env)
     const turn: Turn = { slot, execution, began_ms: performance.now(), end: undefined }
     this.#turn = turn
@@ -137,7 +142,9 @@ class Batch {
   #end (thread: Ended['thread']): void {
     this.#over = true
     this.#host.send({ type: 'ended', run: this.#message.run, result: { kind: 'board' }, ran_ms: 0, thread })
-    if (thread === 'settling') whenClosed(this.#before, () => { this.#host.send({ type: 'clean', run: this.#message.run }) })
+    if (thread === 'settling') {
+      whenClosed(this.#before, () => { this.#host.send({ type: 'clean', run: this.#message.run }) })
+    }
   }
 }
 

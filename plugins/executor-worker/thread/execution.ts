@@ -60,7 +60,9 @@ export class Execution {
     this.#send({
       type: 'log', run: this.message.run,
       level: over ? 'warn' : level,
-      text: over ? `[the log ends here: an execution may log ${linesMax} lines and ${charactersMax} characters]` : bounded(text, lineMax)
+      text: over
+        ? `[the log ends here: an execution may log ${linesMax} lines and ${charactersMax} characters]`
+        : bounded(text, lineMax)
     })
   }
 

@@ -32,7 +32,9 @@ export async function load (url: string): Promise<void> {
 /** @throws Error when the loaded module has no such tool */
 export function toolOf (url: string, name: string): Run {
   const tools = loaded.get(url)
-  const tool = typeof tools === 'object' && tools !== null && Object.hasOwn(tools, name) ? property(tools, name) : undefined
+  const tool = typeof tools === 'object' && tools !== null && Object.hasOwn(tools, name)
+    ? property(tools, name)
+    : undefined
   const run = property(tool, 'run')
   if (typeof run !== 'function') throw new Error(`the module's default export has no function tools.${name}.run`)
   const inherits = hasInheritedName(tool)
@@ -48,7 +50,9 @@ function hasInheritedName (tool: unknown): boolean {
   let found = inherited.get(tool)
   if (found === undefined) {
     const parameters = property(tool, 'parameters')
-    found = typeof parameters === 'object' && parameters !== null && Object.keys(parameters).some(name => name in Object.prototype)
+    found = typeof parameters === 'object'
+      && parameters !== null
+      && Object.keys(parameters).some(name => name in Object.prototype)
     inherited.set(tool, found)
   }
   return found

@@ -12,7 +12,11 @@ export function resultOf (value: unknown, bytesMax: number): ToolResult {
   try {
     text = textOf(value)
   } catch (error) {
-    return { kind: 'failed', message: `the value the tool returned can't be serialized as JSON: ${messageOfThrow(error)}`, name: undefined }
+    return {
+      kind: 'failed',
+      message: `the value the tool returned can't be serialized as JSON: ${messageOfThrow(error)}`,
+      name: undefined
+    }
   }
   // Lone surrogates have no UTF-8: nothing after this could keep them.
   const whole = text.toWellFormed()
@@ -41,7 +45,9 @@ export function messageOfThrow (thrown: unknown): string {
       if (typeof message === 'string' && message !== '') return bounded(message, messageMax)
       return nameOf(thrown) ?? 'an error without a message'
     }
-    if (typeof thrown === 'object' && thrown !== null) return `an object was thrown: ${bounded(JSON.stringify(thrown) ?? '', messageMax)}`
+    if (typeof thrown === 'object' && thrown !== null) {
+      return `an object was thrown: ${bounded(JSON.stringify(thrown) ?? '', messageMax)}`
+    }
     return bounded(String(thrown), messageMax)
   } catch {
     return 'a value was thrown that can\'t be described'

@@ -2,7 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate } from 'node:timers'
 import { getHeapStatistics } from 'node:v8'
 import { Board, claims } from '../shared/board.ts'
-import { externalBytesName, speech, type Ended, type Of, type Service, type ToolResult, type ToThread } from '../shared/protocol.ts'
+import {
+  externalBytesName, speech, type Ended, type Of, type Service, type ToolResult, type ToThread
+} from '../shared/protocol.ts'
 import { performBatch } from './batch.ts'
 import { captureOutput } from './capture.ts'
 import { Execution } from './execution.ts'
@@ -48,8 +50,16 @@ export default function serve ({ port }: Service): Promise<never> {
 function stray (error: unknown): void {
   // A throw in a bare microtask has lost its owner: only the running execution can have made it.
   const execution = owner.getStore() ?? current
-  if (execution !== undefined && !execution.ended && execution.fail !== undefined) execution.fail(error)
-  else if (++strays <= speech.strays) send({ type: 'stray', text: execution === undefined ? messageOfThrow(error) : `${execution.message.execution_id}: ${messageOfThrow(error)}` })
+  if (execution !== undefined && !execution.ended && execution.fail !== undefined) {
+    execution.fail(error)
+  } else if (++strays <= speech.strays) {
+    send({
+      type: 'stray',
+      text: execution === undefined
+        ? messageOfThrow(error)
+        : `${execution.message.execution_id}: ${messageOfThrow(error)}`
+    })
+  }
 }
 
 async function take (message: ToThread): Promise<void> {
@@ -63,7 +73,9 @@ async function take (message: ToThread): Promise<void> {
   }
 }
 
-const host = { send, begin, as: <T>(execution: Execution, call: () => T): T => owner.run(execution, call), end, keepsTooMuch, giveUp }
+const host = {
+  send, begin, as: <T>(execution: Execution, call: () => T): T => owner.run(execution, call), end, keepsTooMuch, giveUp
+}
 
 /** From now on an execution is the thread's. */
 function begin (execution: Execution, env: Record<string, string>): void {
@@ -88,7 +100,9 @@ async function runAlone (message: Of<'run'>): Promise<void> {
   end(execution)
   const spent = !over || keepsTooMuch()
   const settling = !spent && leftOpen(before)
-  const ended: Ended = { type: 'ended', run: message.run, result, ran_ms, thread: spent ? 'spent' : settling ? 'settling' : 'free' }
+  const ended: Ended = {
+    type: 'ended', run: message.run, result, ran_ms, thread: spent ? 'spent' : settling ? 'settling' : 'free'
+  }
   send(ended)
   if (settling) whenClosed(before, () => { send({ type: 'clean', run: message.run }) })
 }
@@ -117,7 +131,9 @@ async function perform (execution: Execution, message: Of<'run'>): Promise<Perfo
     from = claims.loading
     send({ type: 'loading', run: message.run })
     const failure = await settled(execution, () => load(url))
-    if ('error' in failure) return { result: failureOf(failure.error, 'the module did not load: '), ran_ms: 0, over: false }
+    if ('error' in failure) {
+      return { result: failureOf(failure.error, 'the module did not load: '), ran_ms: 0, over: false }
+    }
   }
   let tool
   try {
@@ -134,7 +150,8 @@ async function perform (execution: Execution, message: Of<'run'>): Promise<Perfo
   try {
     const value = tool(message.parameters, execution.context())
     if (!isThenable(value)) {
-      const performed = { result: resultOf(value, data.output_bytes_max), ran_ms: performance.now() - began_ms, over: true }
+      const result = resultOf(value, data.output_bytes_max)
+      const performed = { result, ran_ms: performance.now() - began_ms, over: true }
       await turn
       return performed
     }

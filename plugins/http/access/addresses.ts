@@ -25,7 +25,9 @@ export class Addresses {
         const address = ipaddr.process(text)
         return [address, address.kind() === 'ipv4' ? 32 : 128]
       } catch (error) {
-        throw new Error(`server.trusted_proxies: "${text}" is neither an address nor a range such as 10.0.0.0/8`, { cause: error })
+        throw new Error(`server.trusted_proxies: "${text}" is neither an address nor a range such as 10.0.0.0/8`, {
+          cause: error
+        })
       }
     })
   }
@@ -57,7 +59,8 @@ export class Addresses {
   }
 
   #isTrusted (address: Address): boolean {
-    return this.#trusted.some(([base, bits]) => base.kind() === address.kind() && address.match([base, bits] as [ipaddr.IPv4 & ipaddr.IPv6, number]))
+    return this.#trusted.some(([base, bits]) =>
+      base.kind() === address.kind() && address.match([base, bits] as [ipaddr.IPv4 & ipaddr.IPv6, number]))
   }
 }
 

@@ -50,7 +50,9 @@ export class OwnHosts {
     this.#wildcard = isWildcard(host)
     for (const name of [urlHost(host), ...allowed.map(urlHost)]) {
       const canonical = hostName(name)
-      if (canonical === undefined) throw new Error(`"${name}" is not a host name; check server.host and server.allowed_hosts`)
+      if (canonical === undefined) {
+        throw new Error(`"${name}" is not a host name; check server.host and server.allowed_hosts`)
+      }
       this.#names.add(canonical)
     }
   }

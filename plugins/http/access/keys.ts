@@ -1,5 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
-import { accessOf, Canceller, defaultKeyName, hashKey, SCOPES, type Access, type KeySettings } from '../../../kernel/index.ts'
+import {
+  accessOf, Canceller, defaultKeyName, hashKey, SCOPES, type Access, type KeySettings
+} from '../../../kernel/index.ts'
 import { headerOf, type HeaderBlock } from '../engine/server.ts'
 
 /** The holder of a key. */
@@ -41,8 +43,13 @@ export class Keys {
    */
   constructor (defaultKey: string | undefined) {
     if (defaultKey === undefined || defaultKey === '') return
-    if (!/^[\x21-\x7e]+$/.test(defaultKey)) throw new Error('SERVICE_API_KEY holds characters that no header can carry; use printable ASCII without spaces')
-    this.#default = { digest: Buffer.from(hashKey(defaultKey)), holder: { access: accessOf(defaultKeyName, { scopes: [...SCOPES], skills: [] }), limits: {} } }
+    if (!/^[\x21-\x7e]+$/.test(defaultKey)) {
+      throw new Error('SERVICE_API_KEY holds characters that no header can carry; use printable ASCII without spaces')
+    }
+    this.#default = {
+      digest: Buffer.from(hashKey(defaultKey)),
+      holder: { access: accessOf(defaultKeyName, { scopes: [...SCOPES], skills: [] }), limits: {} }
+    }
   }
 
   get size (): number {
@@ -55,7 +62,8 @@ export class Keys {
    */
   replace (keys: Readonly<Record<string, KeySettings>>): void {
     const before = this.#named
-    this.#named = new Map(Object.entries(keys).map(([name, settings]) => [name, namedKey(name, settings, before.get(name))]))
+    this.#named =
+      new Map(Object.entries(keys).map(([name, settings]) => [name, namedKey(name, settings, before.get(name))]))
     this.#byHash = new Map([...this.#named.values()].map(({ hash, holder }) => [hash, holder]))
     for (const [name, { revoked }] of before) if (this.#named.get(name)?.revoked !== revoked) revoked.abort()
   }
@@ -71,7 +79,9 @@ export class Keys {
     if (bearer === undefined && apiKey === undefined) return authorization === undefined ? 'missing' : 'wrong'
     if (bearer !== undefined && apiKey !== undefined && bearer !== apiKey) return 'wrong'
     const hash = hashKey(bearer ?? apiKey ?? '')
-    if (this.#default !== undefined && timingSafeEqual(Buffer.from(hash), this.#default.digest)) return this.#default.holder
+    if (this.#default !== undefined && timingSafeEqual(Buffer.from(hash), this.#default.digest)) {
+      return this.#default.holder
+    }
     return this.#byHash.get(hash) ?? 'wrong'
   }
 }

@@ -24,7 +24,9 @@ export class Origins {
     for (const entry of entries) {
       if (entry === 'local' || entry === '*') continue
       const url = parse(entry)
-      if (url === undefined) throw new Error(`server.cors_origins: "${entry}" is no origin; write it such as "https://example.com", "local" or "*"`)
+      if (url === undefined) {
+        throw new Error(`server.cors_origins: "${entry}" is no origin; write it such as "https://example.com", "local" or "*"`)
+      }
       this.#exact.add(url.origin)
     }
   }
@@ -50,7 +52,9 @@ export function corsHeaders (origin: string): string[] {
  * their own
  */
 export function preflightHeaders (methods: string, asked = ''): string[] {
-  const ofParameters = asked.split(',').map(name => name.trim()).filter(name => /^mcp-param-[\w!#$%&'*+.^`|~-]{1,64}$/i.test(name))
+  const ofParameters = asked.split(',')
+    .map(name => name.trim())
+    .filter(name => /^mcp-param-[\w!#$%&'*+.^`|~-]{1,64}$/i.test(name))
   return [
     'Access-Control-Allow-Methods', methods,
     'Access-Control-Allow-Headers', [requestHeaders, ...ofParameters.slice(0, parameterHeadersMax)].join(', '),

@@ -55,7 +55,8 @@ export class RequestGuard {
 
   /** @throws Error naming a trusted proxy that is not an address, or when keys are required and there are none */
   constructor (server: ServerSettings, keys: Keys, now?: () => number) {
-    const { auth_required, rate_limit_per_minute, rate_limit_per_hour, failed_auth_limit_per_minute, trusted_proxies } = server
+    const { auth_required, rate_limit_per_minute, rate_limit_per_hour, failed_auth_limit_per_minute, trusted_proxies } =
+      server
     if (auth_required && keys.size === 0) {
       throw new Error('server.auth_required needs a key: make one with `skillet key create NAME`, or put one in the environment variable SERVICE_API_KEY')
     }
@@ -82,7 +83,9 @@ export class RequestGuard {
     const address = holder === undefined && counts ? this.#addresses.callerOf(exchange.remote_address, headers) : ''
     const verdict = quota.policies.length === 0
       ? undefined
-      : holder === undefined ? this.#byAddress.take(address, quota.policies) : this.#byKey.take(holder.access.key, quota.policies)
+      : holder === undefined
+        ? this.#byAddress.take(address, quota.policies)
+        : this.#byKey.take(holder.access.key, quota.policies)
     let refusal = verdict?.refusedBy === undefined ? undefined : refused(verdict, 'Too many requests')
     if (this.#auth_required && found === 'wrong' && this.#failing.policies.length > 0) {
       const failures = this.#failures.take(address, this.#failing.policies)
@@ -124,8 +127,14 @@ export class RequestGuard {
 }
 
 function quotaOf (per_minute: number, per_hour: number): Quota {
-  const policies = [{ name: 'minute', quota: per_minute, window_s: 60 }, { name: 'hour', quota: per_hour, window_s: 3_600 }].filter(({ quota }) => quota > 0)
-  return { policies, header: policies.map(({ name, quota, window_s }) => `"${name}";q=${quota};w=${window_s}`).join(', ') }
+  const policies = [
+    { name: 'minute', quota: per_minute, window_s: 60 },
+    { name: 'hour', quota: per_hour, window_s: 3_600 }
+  ].filter(({ quota }) => quota > 0)
+  return {
+    policies,
+    header: policies.map(({ name, quota, window_s }) => `"${name}";q=${quota};w=${window_s}`).join(', ')
+  }
 }
 
 /**
@@ -134,7 +143,9 @@ function quotaOf (per_minute: number, per_hour: number): Quota {
  */
 function leftHeader ({ left }: Verdict): string {
   let text = ''
-  for (const { policy: { name }, remaining, reset_s } of left) text += `${text === '' ? '' : ', '}"${name}";r=${remaining};t=${reset_s}`
+  for (const { policy: { name }, remaining, reset_s } of left) {
+    text += `${text === '' ? '' : ', '}"${name}";r=${remaining};t=${reset_s}`
+  }
   return text
 }
 
@@ -143,9 +154,14 @@ function refused ({ left }: Verdict, what: string): SkilletError {
   const full = left.filter(({ remaining }) => remaining === 0)
   const retry_after_s = Math.max(...full.map(({ reset_s }) => reset_s))
   const limits = full.map(({ policy: { name, quota } }) => `${quota} per ${name}`).join(' and ')
-  return new SkilletError('RATE_LIMITED', `${what}: the limit is ${limits}; try again in ${retry_after_s} s`, { limit: full.map(({ policy }) => policy.name), retry_after_s })
+  return new SkilletError('RATE_LIMITED', `${what}: the limit is ${limits}; try again in ${retry_after_s} s`, {
+    limit: full.map(({ policy }) => policy.name),
+    retry_after_s
+  })
 }
 
 function unauthorized (found: NoKey): SkilletError {
-  return new SkilletError('UNAUTHORIZED', found === 'wrong' ? 'The API key is not valid' : 'An API key is required: send "Authorization: Bearer KEY" or "X-API-Key: KEY"')
+  return new SkilletError('UNAUTHORIZED', found === 'wrong'
+    ? 'The API key is not valid'
+    : 'An API key is required: send "Authorization: Bearer KEY" or "X-API-Key: KEY"')
 }

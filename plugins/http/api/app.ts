@@ -1,29 +1,21 @@
-import { health, messageOf, SkilletError, type Call, type CancelSignal, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation } from '../../../kernel/index.ts'
+import {
+  health, messageOf, SkilletError, type Call, type Endpoint, type Gateway,
+  type JsonObject, type Logger, type Operation
+} from '../../../kernel/index.ts'
 import { BodyCut, tooLarge, type Bodies } from '../engine/bodies.ts'
 import { unchecked, type RequestGuard } from '../access/request-guard.ts'
 import { serveEndpoint } from './endpoints.ts'
 import { checkFraming, unframed, type Framing } from '../engine/framing.ts'
 import type { OwnHosts } from '../access/hosts.ts'
 import { checkMediaType, placementOf, readBody, readUrl } from './input.ts'
-import { corsHeaders, preflightHeaders, type Origins } from '../access/origins.ts'
+import type { Origins } from '../access/origins.ts'
+import { checkHost, checkOrigin, preflightOf } from './origin-checks.ts'
 import { Replies } from './replies.ts'
-import type { RequestContext } from './request-context.ts'
+import { HttpCall, type RequestContext } from './request-context.ts'
 import { Router, type Match } from './router.ts'
 import { compileSerializer, type Serializer } from './serialize.ts'
+import type { Target } from './target.ts'
 import { ClientGone, headerOf, type Close, type Exchange } from '../engine/server.ts'
-
-/** The handler of a path and method. */
-export interface Target {
-  /** Whether the handler changes or runs something. */
-  readonly writes: boolean
-  /** Its callers: those with a valid key, everybody, or everybody even while the server stops. */
-  readonly access: 'key' | 'open' | 'probe'
-  /**
-   * Handles a request, now or later. An error that it throws or rejects with becomes the reply. It must begin to read
-   * the body before it returns, or not read it at all.
-   */
-  run (context: RequestContext, values: readonly string[]): void | Promise<void>
-}
 
 export interface AppOptions {
   bodies: Bodies
@@ -58,10 +50,14 @@ export class App {
         access: 'key',
         run: context => {
           const { exchange, framing } = context
-          if (exchange.method !== method) throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
+          if (exchange.method !== method) {
+            throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
+          }
           this.#checkLength(framing)
           const serve = (body: Uint8Array | undefined): void => {
-            serveEndpoint(endpoint, context, body, this.#dependencies.guard.meter(exchange), this.replies, this.#afterReply(framing)).catch((error: unknown) => { this.#fail(context, error) })
+            serveEndpoint(
+              endpoint, context, body, this.#dependencies.guard.meter(exchange), this.replies, this.#afterReply(framing)
+            ).catch((error: unknown) => { this.#fail(context, error) })
           }
           if (method === 'POST') this.#read(context, serve)
           else serve(undefined)
@@ -77,16 +73,23 @@ export class App {
 
   /** Answers a request. Never throws. */
   readonly handle = (exchange: Exchange): void => {
-    if (this.#dependencies.debug) this.#dependencies.log.debug({ method: exchange.method, path: exchange.path, remote_address: exchange.remote_address }, 'request')
+    if (this.#dependencies.debug) {
+      this.#dependencies.log.debug(
+        { method: exchange.method, path: exchange.path, remote_address: exchange.remote_address },
+        'request'
+      )
+    }
     let context: RequestContext | undefined
     try {
       const framing = checkFraming(exchange)
       const match = this.router.find(exchange.path)
       const target = match?.route.targets.get(exchange.method)
-      const admission = (target ?? match?.route.targets.get('GET'))?.access === 'probe' ? unchecked : this.#dependencies.guard.admit(exchange)
+      const admission = (target ?? match?.route.targets.get('GET'))?.access === 'probe'
+        ? unchecked
+        : this.#dependencies.guard.admit(exchange)
       context = { exchange, framing, cors: undefined, admission }
-      const host = this.#checkHost(exchange, framing)
-      const cors = this.#checkOrigin(context, host, target)
+      const host = checkHost(exchange, framing, this.#dependencies.hosts)
+      const cors = checkOrigin(context, host, target, this.#dependencies.origins)
       if (cors !== undefined) context = { exchange, framing, cors, admission }
       if (admission.refusal !== undefined) throw admission.refusal
       this.#dispatch(context, match, target)
@@ -100,43 +103,30 @@ export class App {
     const { exchange, framing } = context
     const { method, path } = exchange
     if (framing.upgrade) throw new SkilletError('INVALID_PARAMETERS', 'There is no WebSocket here')
-    if (match === undefined) throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
+    if (match === undefined) {
+      throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
+    }
     const { route: { allow }, values } = match
     if (method === 'OPTIONS') return this.#options(context, allow)
     if (target === undefined) {
-      return this.replies.error(context, new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }), ['Allow', allow], this.#afterRefusal(framing))
+      return this.replies.error(
+        context,
+        new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${allow}`, { allow: allow.split(', ') }),
+        ['Allow', allow],
+        this.#afterRefusal(framing)
+      )
     }
-    if (this.#quiescing && target.access !== 'probe') throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new requests')
+    if (this.#quiescing && target.access !== 'probe') {
+      throw new SkilletError('OVERLOADED', 'The server is stopping and takes no new requests')
+    }
     const { unauthorized } = context.admission
     if (target.access === 'key' && unauthorized !== undefined) throw unauthorized
     target.run(context, values)?.catch((error: unknown) => { this.#fail(context, error) })
   }
 
-  /** @returns the value of the Host header */
-  #checkHost ({ headers }: Exchange, { refusal }: Framing): string {
-    if (refusal !== undefined) throw refusal
-    const host = headerOf(headers, 'host') ?? ''
-    if (!this.#dependencies.hosts.has(host)) {
-      throw new SkilletError('FORBIDDEN', `"${host.slice(0, 256)}" is not a name of this server; add it to server.allowed_hosts if it is`)
-    }
-    return host
-  }
-
-  /** @returns the headers for a page of an allowed origin; undefined where none are needed */
-  #checkOrigin ({ exchange: { headers, method }, framing }: RequestContext, host: string, target: Target | undefined): string[] | undefined {
-    const origin = headerOf(headers, 'origin')
-    if (origin !== undefined && this.#dependencies.origins.allows(origin, host)) return corsHeaders(origin)
-    const reads = !framing.upgrade && (method === 'GET' || method === 'HEAD') && target?.writes !== true
-    if (reads) return undefined
-    if (origin !== undefined) throw new SkilletError('FORBIDDEN', `Pages of the origin "${origin.slice(0, 256)}" may not do this; server.cors_origins names those that may`)
-    // Browsers send an Origin header with every write; this check is for a browser that left it out.
-    if (headerOf(headers, 'sec-fetch-site') === 'cross-site') throw new SkilletError('FORBIDDEN', 'Pages of other origins may not do this')
-    return undefined
-  }
-
   #options (context: RequestContext, allow: string): void {
-    const preflight = context.cors !== undefined && headerOf(context.exchange.headers, 'access-control-request-method') !== undefined
-    this.replies.empty(context, 204, ['Allow', allow, ...(preflight ? preflightHeaders(allow, headerOf(context.exchange.headers, 'access-control-request-headers')) : [])], this.#afterRefusal(context.framing))
+    const headers = ['Allow', allow, ...preflightOf(context, allow)]
+    this.replies.empty(context, 204, headers, this.#afterRefusal(context.framing))
   }
 
   #addOperation (operation: Operation): void {
@@ -150,11 +140,18 @@ export class App {
       run: (context, values) => {
         const { exchange, framing } = context
         const sendsBody = method === 'POST' && (body_fields.length > 0 || framing.length !== 0)
-        if (sendsBody) checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
+        if (sendsBody) {
+          checkMediaType(headerOf(exchange.headers, 'content-type'), headerOf(exchange.headers, 'content-encoding'))
+        }
         this.#checkLength(framing)
         const url = readUrl(placement, values, exchange.query)
-        if (sendsBody) this.#read(context, bytes => { this.#operate(operation, serialize, context, readBody(placement, bytes, url)) })
-        else this.#operate(operation, serialize, context, url)
+        if (sendsBody) {
+          this.#read(context, bytes => {
+            this.#operate(operation, serialize, context, readBody(placement, bytes, url))
+          })
+        } else {
+          this.#operate(operation, serialize, context, url)
+        }
       }
     })
   }
@@ -162,8 +159,14 @@ export class App {
   /** Not async, so that an operation without waiting is answered in the same turn; others cost one promise more. */
   #operate (operation: Operation, serialize: Serializer, context: RequestContext, input: JsonObject): void {
     const output = this.#dependencies.gateway.answer(operation, input, new HttpCall(context))
-    if (output instanceof Promise) output.then((later: object) => this.#reply(context, serialize, later), (error: unknown) => this.#fail(context, error))
-    else this.#reply(context, serialize, output)
+    if (output instanceof Promise) {
+      output.then(
+        (later: object) => this.#reply(context, serialize, later),
+        (error: unknown) => this.#fail(context, error)
+      )
+    } else {
+      this.#reply(context, serialize, output)
+    }
   }
 
   /** Never throws: no caller would catch the error. */
@@ -204,7 +207,10 @@ export class App {
       })
     }
     probe('/livez', async () => true)
-    probe('/readyz', async call => !this.#quiescing && (await this.#dependencies.gateway.invoke(health, {}, call)).status === 'healthy' && await this.#dependencies.gateway.ready())
+    probe('/readyz', async call =>
+      !this.#quiescing
+      && (await this.#dependencies.gateway.invoke(health, {}, call)).status === 'healthy'
+      && await this.#dependencies.gateway.ready())
   }
 
   #fail (context: RequestContext, thrown: unknown, close = this.#afterReply(context.framing)): void {
@@ -213,7 +219,10 @@ export class App {
     if (error.code === 'INTERNAL' && error.cause !== undefined) {
       const { method, path } = context.exchange
       const { cause } = error
-      this.#dependencies.log.error({ method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, 'a request met a fault')
+      this.#dependencies.log.error(
+        { method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined },
+        'a request met a fault'
+      )
     }
     this.replies.error(context, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
   }
@@ -221,27 +230,13 @@ export class App {
   /** After a refusal before the body is read: closes if the server stops or the body is too long or of unknown size. */
   #afterRefusal (framing: Framing): Close {
     const { length, refusal } = framing
-    if (refusal === undefined && (length === undefined || length > this.#dependencies.bodies.limits.bytesMax)) return 'linger'
+    if (refusal === undefined && (length === undefined || length > this.#dependencies.bodies.limits.bytesMax)) {
+      return 'linger'
+    }
     return this.#afterReply(framing)
   }
 
   #afterReply ({ last }: Framing): Close {
     return last ? 'now' : this.#quiescing ? 'linger' : 'keep'
-  }
-}
-
-/** The signal is created only when an operation waits for something. */
-class HttpCall implements Call {
-  readonly transport = 'http'
-  readonly access: Call['access']
-  readonly #exchange: Exchange
-
-  constructor ({ exchange, admission: { access } }: RequestContext) {
-    this.#exchange = exchange
-    this.access = access
-  }
-
-  get signal (): CancelSignal {
-    return this.#exchange.signal
   }
 }

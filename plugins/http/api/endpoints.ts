@@ -8,10 +8,20 @@ import type { Close } from '../engine/server.ts'
  * Passes a request to an endpoint as a web `Request`, and sends the web `Response` of the endpoint.
  * @param body copied before this function first waits
  */
-export async function serveEndpoint (endpoint: Endpoint, context: RequestContext, body: Uint8Array | undefined, meter: Meter, replies: Replies, close: Close): Promise<void> {
+export async function serveEndpoint (
+  endpoint: Endpoint,
+  context: RequestContext,
+  body: Uint8Array | undefined,
+  meter: Meter,
+  replies: Replies,
+  close: Close
+): Promise<void> {
   const signal = abortSignalOf(context.exchange.signal)
-  const response = await endpoint.fetch(requestOf(context, body, signal), { transport: 'http', access: context.admission.access, signal, ...meter })
-  const streamed = response.headers.get('content-type')?.startsWith('text/event-stream') === true && response.body !== null
+  const response = await endpoint.fetch(requestOf(context, body, signal), {
+    transport: 'http', access: context.admission.access, signal, ...meter
+  })
+  const streamed = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    && response.body !== null
   if (streamed) replies.stream(context, response, response.body, close)
   else replies.whole(context, response, new Uint8Array(await response.arrayBuffer()), close)
 }
@@ -24,16 +34,23 @@ export async function serveEndpoint (endpoint: Endpoint, context: RequestContext
 const followers = new WeakMap<AbortSignal, Request>()
 
 /** @throws SkilletError INVALID_PARAMETERS for headers that a web `Request` does not accept */
-function requestOf ({ exchange: { method, path, query, headers } }: RequestContext, body: Uint8Array | undefined, signal: AbortSignal): Request {
+function requestOf (
+  { exchange: { method, path, query, headers } }: RequestContext,
+  body: Uint8Array | undefined,
+  signal: AbortSignal
+): Request {
   try {
     const given = new Headers()
     for (let i = 0; i < headers.length; i += 2) given.append(headers[i] ?? '', headers[i + 1] ?? '')
     // The host is not the server's own name: routes and sessions depend on paths only.
     const url = `http://localhost${path}${query === '' ? '' : `?${query}`}`
-    const request = new Request(url, { method, headers: given, signal, ...(body !== undefined && { body: new Uint8Array(body) }) })
+    const request =
+      new Request(url, { method, headers: given, signal, ...(body !== undefined && { body: new Uint8Array(body) }) })
     followers.set(signal, request)
     return request
   } catch (error) {
-    throw new SkilletError('INVALID_PARAMETERS', 'The request has a header that is not well-formed', {}, { cause: error })
+    throw new SkilletError(
+      'INVALID_PARAMETERS', 'The request has a header that is not well-formed', {}, { cause: error }
+    )
   }
 }

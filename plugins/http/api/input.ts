@@ -1,4 +1,6 @@
-import { coerceText, decodeJson, didYouMean, isObject, SkilletError, type JsonObject, type Operation } from '../../../kernel/index.ts'
+import {
+  coerceText, decodeJson, didYouMean, isObject, SkilletError, type JsonObject, type Operation
+} from '../../../kernel/index.ts'
 
 /** Where the fields of an operation's input are in its request. This is derived from the route and the schema. */
 export interface Placement {
@@ -33,9 +35,15 @@ export function placementOf ({ route, input }: Pick<Operation, 'route' | 'input'
  * The input of an operation from path and query. The gateway checks it against the schema later.
  * @throws SkilletError INVALID_PARAMETERS for bad percent-encoding, and for unknown or repeated names
  */
-export function readUrl ({ path_fields, query_fields }: Placement, values: readonly string[], query: string): JsonObject {
+export function readUrl (
+  { path_fields, query_fields }: Placement,
+  values: readonly string[],
+  query: string
+): JsonObject {
   const input: JsonObject = {}
-  path_fields.forEach(([name, schema], i) => { input[name] = coerceText(schema, decode(values[i] ?? '', `path value "${name}"`)) })
+  path_fields.forEach(([name, schema], i) => {
+    input[name] = coerceText(schema, decode(values[i] ?? '', `path value "${name}"`))
+  })
   if (query !== '') readQuery(query_fields, query, input)
   return input
 }
@@ -46,9 +54,12 @@ function readQuery (fields: Placement['query_fields'], query: string, input: Jso
     const mark = pair.indexOf('=')
     const name = decode((mark === -1 ? pair : pair.slice(0, mark)).replaceAll('+', ' '), 'a query name')
     const schema = fields.get(name)
-    if (schema === undefined) throw invalid(`query has an unknown name "${shorten(name)}"${didYouMean(name, fields.keys())}`)
+    if (schema === undefined) {
+      throw invalid(`query has an unknown name "${shorten(name)}"${didYouMean(name, fields.keys())}`)
+    }
     if (Object.hasOwn(input, name)) throw invalid(`query has "${name}" twice`)
-    input[name] = coerceText(schema, mark === -1 ? '' : decode(pair.slice(mark + 1).replaceAll('+', ' '), `query value "${name}"`))
+    input[name] =
+      coerceText(schema, mark === -1 ? '' : decode(pair.slice(mark + 1).replaceAll('+', ' '), `query value "${name}"`))
   }
 }
 
@@ -71,7 +82,10 @@ const mediaType = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?;?[ 
 /** @throws SkilletError UNSUPPORTED_MEDIA_TYPE unless a body is declared as plain JSON */
 export function checkMediaType (type: string | undefined, encoding: string | undefined): void {
   if (type !== 'application/json' && (type === undefined || !mediaType.test(type))) {
-    throw new SkilletError('UNSUPPORTED_MEDIA_TYPE', `the body must be sent as "Content-Type: application/json"${type === undefined ? '' : `, not "${shorten(type)}"`}`)
+    throw new SkilletError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      `the body must be sent as "Content-Type: application/json"${type === undefined ? '' : `, not "${shorten(type)}"`}`
+    )
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new SkilletError('UNSUPPORTED_MEDIA_TYPE', 'the body must be sent without Content-Encoding')

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ERRORS, isObject, SkilletError, type ErrorCode, type JsonObject, type Operation, type Version } from '../../../kernel/index.ts'
+import {
+  ERRORS, isObject, SkilletError, type ErrorCode, type JsonObject, type Operation, type Version
+} from '../../../kernel/index.ts'
 import { placementOf, type Placement } from './input.ts'
 import { versionFields } from './serialize.ts'
 import { STATUS } from '../engine/status.ts'
@@ -11,7 +13,9 @@ export interface OpenApiOptions {
 }
 
 /** Error codes that any request can get, whichever operation it calls. */
-const anyRequest: readonly ErrorCode[] = ['INVALID_PARAMETERS', 'UNAUTHORIZED', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'OVERLOADED', 'INTERNAL']
+const anyRequest: readonly ErrorCode[] = [
+  'INVALID_PARAMETERS', 'UNAUTHORIZED', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'OVERLOADED', 'INTERNAL'
+]
 
 /** The parts of the API, by the beginning of their paths. A path that begins with none of these is in the last part. */
 const tags = [
@@ -81,7 +85,11 @@ function describe (operation: Operation, placement: Placement, version: Version,
   }
 }
 
-function parametersOf ({ input, example }: Operation, { path_fields, query_fields }: Placement, components: Components): JsonObject[] {
+function parametersOf (
+  { input, example }: Operation,
+  { path_fields, query_fields }: Placement,
+  components: Components
+): JsonObject[] {
   const parameter = (where: 'path' | 'query') => ([name, field]: readonly [string, unknown]): JsonObject => {
     const schema = components.lift(field)
     const { description, ...rest } = schema
@@ -97,13 +105,21 @@ function parametersOf ({ input, example }: Operation, { path_fields, query_field
   return [...path_fields.map(parameter('path')), ...[...query_fields].map(parameter('query'))]
 }
 
-function requestBodyOf ({ name, input, example }: Operation, { body_fields }: Placement, components: Components): JsonObject {
+function requestBodyOf (
+  { name, input, example }: Operation,
+  { body_fields }: Placement,
+  components: Components
+): JsonObject {
   const properties = Object.fromEntries(body_fields.map(field => [field, components.lift(input.properties[field])]))
   // A field with a default value is filled in: the caller may leave it out, even where the kernel's type requires it.
-  const required = requiredOf(input).filter(field => body_fields.includes(field) && !('default' in (properties[field] ?? {})))
+  const required = requiredOf(input)
+    .filter(field => body_fields.includes(field) && !('default' in (properties[field] ?? {})))
   const schema = { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false }
   const given = Object.fromEntries(Object.entries(example.input).filter(([field]) => body_fields.includes(field)))
-  return { required: true, content: { 'application/json': { schema: components.add(`${pascal(name)}Request`, schema), example: given } } }
+  return {
+    required: true,
+    content: { 'application/json': { schema: components.add(`${pascal(name)}Request`, schema), example: given } }
+  }
 }
 
 function responseSchema ({ output }: Operation, version: Version, components: Components): JsonObject {
@@ -117,7 +133,9 @@ function responseSchema ({ output }: Operation, version: Version, components: Co
 
 /** The error responses by status: error codes with the same status share a response, which has an example of each. */
 function errorResponses ({ errors }: Operation, { method }: Placement, version: Version): JsonObject {
-  const codes = new Set<ErrorCode>([...anyRequest, ...(method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] as const : []), ...errors])
+  const codes = new Set<ErrorCode>([
+    ...anyRequest, ...(method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] as const : []), ...errors
+  ])
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of codes) {
     const status = STATUS[ERRORS[code].kind]
@@ -125,11 +143,15 @@ function errorResponses ({ errors }: Operation, { method }: Placement, version: 
   }
   return Object.fromEntries([...byStatus].map(([status, codes]) => [status, {
     description: codes.map(code => `${code}: ${ERRORS[code].meaning}`).join('. '),
-    ...((status === 429 || status === 503) && { headers: { 'Retry-After': { description: 'When to try again, in seconds', schema: { type: 'integer' } } } }),
+    ...((status === 429 || status === 503)
+      && { headers: { 'Retry-After': { description: 'When to try again, in seconds', schema: { type: 'integer' } } } }),
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
-        examples: Object.fromEntries(codes.map(code => [code, { value: { ...new SkilletError(code, ERRORS[code].meaning).envelope(), ...versionFields(version) } }]))
+        examples: Object.fromEntries(codes.map(code => [
+          code,
+          { value: { ...new SkilletError(code, ERRORS[code].meaning).envelope(), ...versionFields(version) } }
+        ]))
       }
     }
   }]))
@@ -137,14 +159,19 @@ function errorResponses ({ errors }: Operation, { method }: Placement, version: 
 
 /** Every part of an error gets a name: code generators would otherwise make up worse names. */
 function addErrors (components: Components, version: Version): void {
-  const code = components.add('ErrorCode', { type: 'string', enum: Object.keys(ERRORS), description: 'What went wrong' })
+  const code =
+    components.add('ErrorCode', { type: 'string', enum: Object.keys(ERRORS), description: 'What went wrong' })
   const error = components.add('ErrorBody', {
     type: 'object',
     description: 'What went wrong, for programs and in words',
     properties: {
       code,
       message: { type: 'string', description: 'What went wrong, and where, in words' },
-      details: { type: 'object', additionalProperties: true, description: 'Context, such as skill, tool, exit_code and execution_id' }
+      details: {
+        type: 'object',
+        additionalProperties: true,
+        description: 'Context, such as skill, tool, exit_code and execution_id'
+      }
     },
     required: ['code', 'message', 'details']
   })
@@ -158,7 +185,8 @@ function addErrors (components: Components, version: Version): void {
 
 function versionSchemas (version: Version): JsonObject {
   const description = { api_version: 'Version of the API', service_version: 'Version of the service' }
-  return Object.fromEntries(Object.keys(versionFields(version)).map(name => [name, { type: 'string', description: description[name as keyof typeof description] }]))
+  return Object.fromEntries(Object.keys(versionFields(version))
+    .map(name => [name, { type: 'string', description: description[name as keyof typeof description] }]))
 }
 
 /** Schemas that have a name: each is in the document once, and other schemas refer to it. */

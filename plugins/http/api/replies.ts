@@ -9,7 +9,9 @@ const common = ['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Poli
  * The Vary header is sent for every request, with or without an Origin header: pages of some origins may read these
  * replies, and pages of other origins may not.
  */
-const json: HeaderBlock = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
+const json: HeaderBlock = [
+  'Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', 'Vary', 'Origin', ...common
+]
 const text: HeaderBlock = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...common]
 const bare: HeaderBlock = ['Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
 
@@ -51,25 +53,35 @@ export class Replies {
   }
 
   /** Sends a page or one of its assets. The browser caches it, and asks with its ETag whether it has changed. */
-  page (context: RequestContext, type: string, etag: string, body: string | Uint8Array, known: string | undefined): void {
+  page (
+    context: RequestContext, type: string, etag: string, body: string | Uint8Array, known: string | undefined
+  ): void {
     const { exchange } = context
     const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
-    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) exchange.reply(304, headers, '', context.framing.last ? 'now' : 'keep', ownOf(context))
-    else exchange.reply(200, headers, body, context.framing.last ? 'now' : 'keep', ownOf(context))
+    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) {
+      exchange.reply(304, headers, '', context.framing.last ? 'now' : 'keep', ownOf(context))
+    } else {
+      exchange.reply(200, headers, body, context.framing.last ? 'now' : 'keep', ownOf(context))
+    }
   }
 
   error (context: RequestContext, error: SkilletError, extra: HeaderBlock | undefined, close: Close): void {
     const status = STATUS[error.kind]
     const headers = [...json, ...(extra ?? [])]
     const { retry_after_s } = error.details
-    if (status === 429 || status === 503) headers.push('Retry-After', typeof retry_after_s === 'number' ? String(retry_after_s) : retryAfter_s)
+    if (status === 429 || status === 503) {
+      headers.push('Retry-After', typeof retry_after_s === 'number' ? String(retry_after_s) : retryAfter_s)
+    }
     if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="skillet"')
     context.exchange.reply(status, headers, serializeError(error.envelope(), this.#version), close, ownOf(context))
   }
 
   /** The reply of an engine to bytes that it could not read as HTTP. */
   malformed (): { status: number, headers: HeaderBlock, body: string } {
-    const error = new SkilletError('INVALID_PARAMETERS', 'The request is not well-formed HTTP/1.1, took too long to arrive, or has headers that are too large')
+    const error = new SkilletError(
+      'INVALID_PARAMETERS',
+      'The request is not well-formed HTTP/1.1, took too long to arrive, or has headers that are too large'
+    )
     return { status: STATUS[error.kind], headers: json, body: serializeError(error.envelope(), this.#version) }
   }
 }

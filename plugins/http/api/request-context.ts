@@ -1,3 +1,4 @@
+import type { Call, CancelSignal } from '../../../kernel/index.ts'
 import type { Admission } from '../access/request-guard.ts'
 import type { Framing } from '../engine/framing.ts'
 import type { Exchange } from '../engine/server.ts'
@@ -10,4 +11,20 @@ export interface RequestContext {
   readonly cors: readonly string[] | undefined
   /** The rights of its key, and the rate-limit headers for its reply. */
   readonly admission: Admission
+}
+
+/** A request as a call of an operation. The signal is created only when an operation waits for something. */
+export class HttpCall implements Call {
+  readonly transport = 'http'
+  readonly access: Call['access']
+  readonly #exchange: Exchange
+
+  constructor ({ exchange, admission: { access } }: RequestContext) {
+    this.#exchange = exchange
+    this.access = access
+  }
+
+  get signal (): CancelSignal {
+    return this.#exchange.signal
+  }
 }

@@ -17,7 +17,9 @@ export type Serializer = (output: object) => string | Uint8Array
 export function compileSerializer (output: TObject, version: Version): Serializer {
   const plain = plainSchema(output)
   const properties = isObject(plain['properties']) ? plain['properties'] : {}
-  for (const [name, text] of Object.entries(versionFields(version))) properties[name] = { type: 'string', default: text }
+  for (const [name, text] of Object.entries(versionFields(version))) {
+    properties[name] = { type: 'string', default: text }
+  }
   const schema: Schema = { ...plain, type: 'object', properties: properties as Record<string, Schema> }
   const serialize = fastJsonStringify(schema)
   const kept = new WeakMap<object, Uint8Array>()
@@ -48,14 +50,18 @@ function plainSchema (schema: unknown): JsonObject {
   if (Array.isArray(anyOf)) {
     const others = anyOf.filter(one => !(isObject(one) && one['type'] === 'null'))
     const inner = plainSchema(others[0])
-    return others.length === 1 && inner['type'] !== undefined ? { ...inner, nullable: others.length < anyOf.length } : {}
+    return others.length === 1 && inner['type'] !== undefined
+      ? { ...inner, nullable: others.length < anyOf.length }
+      : {}
   }
   switch (type) {
     case 'object':
       if (additionalProperties !== undefined && additionalProperties !== false) return {}
       return {
         type,
-        properties: isObject(properties) ? Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, plainSchema(one)])) : {},
+        properties: isObject(properties)
+          ? Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, plainSchema(one)]))
+          : {},
         ...(Array.isArray(required) && { required })
       }
     case 'array': return { type, items: plainSchema(items) }

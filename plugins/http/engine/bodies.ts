@@ -13,7 +13,9 @@ export interface BodyLimits {
 export class BodyCut extends SkilletError {}
 
 export function tooLarge (bytesMax: number): BodyCut {
-  return new BodyCut('PAYLOAD_TOO_LARGE', `body is larger than ${bytesMax} bytes, as server.body_bytes_max says`, { body_bytes_max: bytesMax })
+  return new BodyCut('PAYLOAD_TOO_LARGE', `body is larger than ${bytesMax} bytes, as server.body_bytes_max says`, {
+    body_bytes_max: bytesMax
+  })
 }
 
 /**
@@ -73,7 +75,11 @@ export class Bodies {
     const now_ms = performance.now()
     for (const body of this.#arriving) {
       if (now_ms - body.began_ms < timeout_ms) return // the bodies are in the order in which they began
-      body.cut(new BodyCut('INVALID_PARAMETERS', `body took longer than ${timeout_ms} ms to arrive, as server.body_timeout_ms says`, { body_timeout_ms: timeout_ms }))
+      body.cut(new BodyCut(
+        'INVALID_PARAMETERS',
+        `body took longer than ${timeout_ms} ms to arrive, as server.body_timeout_ms says`,
+        { body_timeout_ms: timeout_ms }
+      ))
     }
   }
 }
@@ -109,7 +115,9 @@ export class Body implements Listed<Body> {
     const size = this.#size + chunk.byteLength
     if (!this.#fits(size)) return undefined
     if (this.#buffer === undefined || size > this.#buffer.length) {
-      const capacity = this.#buffer === undefined ? Math.max(size, 256) : Math.min(Math.max(size, 2 * this.#buffer.length), this.#bodies.limits.bytesMax)
+      const capacity = this.#buffer === undefined
+        ? Math.max(size, 256)
+        : Math.min(Math.max(size, 2 * this.#buffer.length), this.#bodies.limits.bytesMax)
       if (!this.#hold(capacity)) return undefined
       const grown = Buffer.allocUnsafe(capacity)
       this.#buffer?.copy(grown, 0, 0, this.#size)
@@ -142,8 +150,11 @@ export class Body implements Listed<Body> {
   /** Counts these bytes for the body, or cuts the body if all bodies together would exceed their limit. */
   #hold (capacity: number): boolean {
     const room = this.#bodies.take(capacity - this.#taken)
-    if (room) this.#taken = capacity
-    else this.cut(new BodyCut('OVERLOADED', 'The server holds as many bytes of request bodies as server.bodies_bytes_max allows; try again later'))
+    if (room) {
+      this.#taken = capacity
+    } else {
+      this.cut(new BodyCut('OVERLOADED', 'The server holds as many bytes of request bodies as server.bodies_bytes_max allows; try again later'))
+    }
     return room
   }
 

@@ -15,7 +15,10 @@ export async function chooseEngine (choice: 'auto' | 'uws' | 'node', log: Logger
   } catch (error) {
     const reason = messageOf(error)
     if (choice === 'uws') throw new Error(`uWebSockets.js does not load: ${reason}`, { cause: error })
-    log.warn({ reason, node: process.version }, 'uWebSockets.js does not load here; the slower node:http serves instead')
+    log.warn(
+      { reason, node: process.version },
+      'uWebSockets.js does not load here; the slower node:http serves instead'
+    )
     return nodeEngine
   }
 }

@@ -17,7 +17,9 @@ export interface Framing {
 export const unframed: Framing = { length: 0, refusal: undefined, last: true, upgrade: false }
 
 /** Headers that may appear only once. Requests can be smuggled when two programs read repeated headers differently. */
-const singleNames = ['host', 'origin', 'x-api-key', 'content-type', 'authorization', 'content-length', 'transfer-encoding'] as const
+const singleNames = [
+  'host', 'origin', 'x-api-key', 'content-type', 'authorization', 'content-length', 'transfer-encoding'
+] as const
 /**
  * The same names, each at the index of its length, since all lengths differ: a name is compared with only one of them,
  * while a set would hash the name.
@@ -58,7 +60,9 @@ export function checkFraming ({ headers, method, path }: Pick<Exchange, 'headers
   if ((seen & bitOf('host')) === 0) return refuse('header "host" is missing', 'FORBIDDEN')
   const tunnel = method === 'CONNECT' || method === 'TRACE'
   if (coding === undefined) return { length, refusal: undefined, last: tunnel || upgrade, upgrade }
-  if ((seen & bitOf('content-length')) !== 0) return refuse('headers "content-length" and "transfer-encoding" exclude each other')
+  if ((seen & bitOf('content-length')) !== 0) {
+    return refuse('headers "content-length" and "transfer-encoding" exclude each other')
+  }
   if (coding.toLowerCase() !== 'chunked') return refuse('header "transfer-encoding" must be "chunked"')
   return { length: undefined, refusal: undefined, last: true, upgrade }
 }

@@ -122,7 +122,10 @@ export function headerOf (headers: HeaderBlock, name: string): string | undefine
  * @param send sends a piece, and (when there is room for more) returns whether the client is still connected
  * @returns whether the stream was sent to its end
  */
-export async function pump (reader: ReadableStreamDefaultReader<Uint8Array>, send: (piece: Uint8Array) => boolean | Promise<boolean>): Promise<boolean> {
+export async function pump (
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  send: (piece: Uint8Array) => boolean | Promise<boolean>
+): Promise<boolean> {
   try {
     for (;;) {
       const { done, value } = await reader.read()

@@ -31,7 +31,11 @@ export function addPages (app: App, version: Version): void {
   serve('/docs/api', () => asset(html, docsPage))
   serve('/docs/api/', () => asset(html, docsPage))
   serve('/docs/api/docs.js', () => asset(script, docsScript))
-  for (const [file, type] of [['swagger-ui.css', 'text/css; charset=utf-8'], ['swagger-ui-bundle.js', script], ['favicon-32x32.png', 'image/png']] as const) {
+  for (const [file, type] of [
+    ['swagger-ui.css', 'text/css; charset=utf-8'],
+    ['swagger-ui-bundle.js', script],
+    ['favicon-32x32.png', 'image/png']
+  ] as const) {
     serve(`/docs/api/${file}`, async () => asset(type, await readFile(new URL(file, swagger))))
   }
 }

@@ -16,7 +16,8 @@ export interface AgentCall extends ClientCall {
 }
 
 /** A tool for agents: its texts are written for a model, and its answer is short enough for a model's context. */
-export interface AgentTool<I extends TObject = TObject, O extends TObject = TObject> extends Omit<Callable<I, O>, 'handler'> {
+export interface AgentTool<I extends TObject = TObject, O extends TObject = TObject>
+  extends Omit<Callable<I, O>, 'handler'> {
   readonly title: string
   /** A valid call, which error messages show. */
   readonly example: JsonObject

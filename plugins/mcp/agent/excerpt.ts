@@ -5,8 +5,13 @@ import type { Selections } from './select.ts'
 /** The part of an output that the agent wants. */
 export type ExcerptWanted = Static<typeof ExcerptWanted>
 export const ExcerptWanted = Type.Object({
-  max_output: Type.Integer({ minimum: 200, maximum: 1_000_000, default: 20_000, description: 'Most characters of output' }),
-  truncate: schemas.Choice(['head', 'tail', 'middle'], { default: 'head', description: 'Part to keep when longer; middle: both ends' }),
+  max_output: Type.Integer({
+    minimum: 200, maximum: 1_000_000, default: 20_000, description: 'Most characters of output'
+  }),
+  truncate: schemas.Choice(['head', 'tail', 'middle'], {
+    default: 'head',
+    description: 'Part to keep when longer; middle: both ends'
+  }),
   grep: Type.Optional(Type.String({ maxLength: patternMax, description: 'Keep lines that match this RE2 pattern' })),
   jmespath: Type.Optional(Type.String({ maxLength: 1_000, description: 'Query of JSON output; applied before grep' }))
 })
@@ -21,9 +26,14 @@ export interface Excerpt {
  * Refuses options that can't be applied, before the tool runs: otherwise the tool would run in vain.
  * @throws SkilletError INVALID_PARAMETERS
  */
-export async function checkExcerpt ({ grep, jmespath }: Partial<ExcerptWanted>, selections: Pick<Selections, 'select'>): Promise<void> {
+export async function checkExcerpt (
+  { grep, jmespath }: Partial<ExcerptWanted>,
+  selections: Pick<Selections, 'select'>
+): Promise<void> {
   if (grep === undefined && jmespath === undefined) return
-  const checked = await selections.select({ ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) })
+  const checked = await selections.select({
+    ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath })
+  })
   if ('invalid' in checked) throw new SkilletError('INVALID_PARAMETERS', checked.invalid)
 }
 
@@ -31,11 +41,17 @@ export async function checkExcerpt ({ grep, jmespath }: Partial<ExcerptWanted>, 
  * Takes the wanted part of an output. Never rejects because of the output: an option that can't be applied is skipped,
  * with a note.
  */
-export async function excerpt (text: string, { max_output, truncate, grep, jmespath }: ExcerptWanted, selections: Pick<Selections, 'select'>): Promise<Excerpt> {
+export async function excerpt (
+  text: string,
+  { max_output, truncate, grep, jmespath }: ExcerptWanted,
+  selections: Pick<Selections, 'select'>
+): Promise<Excerpt> {
   const notes: string[] = []
   let chosen = text
   if (grep !== undefined || jmespath !== undefined) {
-    const selection = await selections.select({ text, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath }) })
+    const selection = await selections.select({
+      text, ...(grep !== undefined && { grep }), ...(jmespath !== undefined && { jmespath })
+    })
     if (!('text' in selection)) notes.push('failure' in selection ? selection.failure : selection.invalid)
     else {
       chosen = selection.text
@@ -43,7 +59,11 @@ export async function excerpt (text: string, { max_output, truncate, grep, jmesp
     }
   }
   const output = cut(chosen, max_output, truncate)
-  if (output.length < chosen.length) notes.push(`${truncate === 'middle' ? 'both ends' : `the ${truncate}`} of ${chosen.length} characters, cut to ${max_output}`)
+  if (output.length < chosen.length) {
+    notes.push(
+      `${truncate === 'middle' ? 'both ends' : `the ${truncate}`} of ${chosen.length} characters, cut to ${max_output}`
+    )
+  }
   return notes.length === 0 ? { output } : { output, note: notes.join('; ') }
 }
 

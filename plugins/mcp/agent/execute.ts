@@ -12,6 +12,22 @@ export function outputUri (execution_id: string): string {
   return `skillet://executions/${execution_id}/output`
 }
 
+/** What an agent gives to run a tool. */
+const Call = Type.Object({
+  skill_name: Type.String({ minLength: 1, maxLength: 256 }),
+  tool_name: Type.String({ minLength: 1, maxLength: 256 }),
+  parameters: Type.Unsafe<JsonObject>({
+    type: 'object',
+    // Strict modes of models forbid other properties in every object, so that only this property can be used there.
+    properties: {
+      [parametersJson]: { type: 'string', description: 'All of them as JSON, only where you can\'t name them' }
+    },
+    description: 'Parameters of that tool by name, such as {"text": "Hello"}'
+  }),
+  timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+  ...ExcerptWanted.properties
+}, { additionalProperties: false })
+
 /**
  * Runs a tool of a skill.
  * @param selections apply the agents' expressions to the output of the tool
@@ -22,18 +38,7 @@ export function executeForAgents (selections: Pick<Selections, 'select'>): Agent
     effect: 'write',
     title: 'Run a tool of a skill',
     description: 'Run one tool of a skill and get its output. Find the tool with search_skills first: it gives the exact names and parameters. After an error, correct what its message names and call again. Keep long output short with grep, jmespath or max_output; what was cut is linked as a resource.',
-    input: Type.Object({
-      skill_name: Type.String({ minLength: 1, maxLength: 256 }),
-      tool_name: Type.String({ minLength: 1, maxLength: 256 }),
-      parameters: Type.Unsafe<JsonObject>({
-        type: 'object',
-        // Strict modes of models forbid other properties in every object, so that only this property can be used there.
-        properties: { [parametersJson]: { type: 'string', description: 'All of them as JSON, only where you can\'t name them' } },
-        description: 'Parameters of that tool by name, such as {"text": "Hello"}'
-      }),
-      timeout_ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
-      ...ExcerptWanted.properties
-    }, { additionalProperties: false }),
+    input: Call,
     output: Type.Object({
       execution_id: Type.String(),
       status: Type.String(),
@@ -44,7 +49,12 @@ export function executeForAgents (selections: Pick<Selections, 'select'>): Agent
     example: { skill_name: 'text', tool_name: 'count', parameters: { text: 'Hello, world' } },
     correct: ({ catalog }, given) => correctCall(catalog, given),
     async handler (services, { max_output, truncate, grep, jmespath, parameters: given, ...asked }, call) {
-      const wanted = { max_output, truncate, ...(grep !== undefined && grep !== '' && { grep }), ...(jmespath !== undefined && jmespath !== '' && { jmespath }) }
+      const wanted = {
+        max_output,
+        truncate,
+        ...(grep !== undefined && grep !== '' && { grep }),
+        ...(jmespath !== undefined && jmespath !== '' && { jmespath })
+      }
       await checkExcerpt(wanted, selections)
       const { tool } = services.catalog.tool(asked.skill_name, asked.tool_name)
       const parameters = withClientInput(asked.skill_name, tool, given, call.client)
@@ -52,7 +62,11 @@ export function executeForAgents (selections: Pick<Selections, 'select'>): Agent
       const terms = termsOf(result.output, tool)
       const spoken = terms !== undefined && call.spoken(terms)
       const { output, note } = await excerpt(spoken ? textOf(terms) : result.output, wanted, selections)
-      return { ...result, output, ...(note !== undefined && { note: `${note}; whole output: ${outputUri(result.execution_id)}` }) }
+      return {
+        ...result,
+        output,
+        ...(note !== undefined && { note: `${note}; whole output: ${outputUri(result.execution_id)}` })
+      }
     }
   })
 }

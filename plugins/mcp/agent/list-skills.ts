@@ -7,8 +7,15 @@ import { withinBudget } from './words.ts'
 const answerMax = 40_000
 
 /** The tools of a skill for an agent. The tools of one skill may not fit; then their number is given. */
-function toolsOf (tools: readonly Tool[], full: boolean): { tools: { name: string, description: string, parameters?: string[] }[], more_tools?: number } {
-  const shown = withinBudget(tools.map(tool => ({ name: tool.name, description: oneLine(tool.description), ...(full && { parameters: parameterLines(tool) }) })), answerMax)
+function toolsOf (
+  tools: readonly Tool[],
+  full: boolean
+): { tools: { name: string, description: string, parameters?: string[] }[], more_tools?: number } {
+  const shown = withinBudget(
+    tools.map(tool =>
+      ({ name: tool.name, description: oneLine(tool.description), ...(full && { parameters: parameterLines(tool) }) })),
+    answerMax
+  )
   return { tools: shown, ...(shown.length < tools.length && { more_tools: tools.length - shown.length }) }
 }
 
@@ -21,14 +28,19 @@ export const listSkillsForAgents = agentTool({
   input: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
     offset: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
-    detail: schemas.Choice(['names', 'tools', 'full'], { default: 'names', description: 'names: a line each; tools: with their tools; full: and parameters' })
+    detail: schemas.Choice(['names', 'tools', 'full'], {
+      default: 'names',
+      description: 'names: a line each; tools: with their tools; full: and parameters'
+    })
   }, { additionalProperties: false }),
   example: { detail: 'tools' },
   output: Type.Object({
     skills: Type.Array(Type.Object({
       name: Type.String(),
       description: Type.String(),
-      tools: Type.Optional(Type.Array(Type.Object({ name: Type.String(), description: Type.String(), parameters: Type.Optional(Type.Array(Type.String())) }))),
+      tools: Type.Optional(Type.Array(Type.Object({
+        name: Type.String(), description: Type.String(), parameters: Type.Optional(Type.Array(Type.String()))
+      }))),
       more_tools: Type.Optional(Type.Integer())
     })),
     total: Type.Integer(),

@@ -1,4 +1,6 @@
-import { decodeJson, isObject, messageOf, SkilletError, type JsonObject, type SkillCatalog } from '../../../kernel/index.ts'
+import {
+  decodeJson, isObject, messageOf, SkilletError, type JsonObject, type SkillCatalog
+} from '../../../kernel/index.ts'
 
 /** The parameter that holds all `parameters` as JSON text, for clients that can't send names of their own. */
 export const parametersJson = 'parameters_json'
@@ -29,7 +31,9 @@ function namesIn (catalog: Lookup, skill_name: unknown, tool_name: unknown): Nam
       if (skill === '' || tool === '') continue
       // If a field holds another name, the model meant another tool.
       const fits = isAbsentOr([skill, both], skill_name) && isAbsentOr([tool, both], tool_name)
-      if (fits && (separator !== '.' || found(() => catalog.skill(skill)))) return { skill_name: skill, tool_name: tool }
+      if (fits && (separator !== '.' || found(() => catalog.skill(skill)))) {
+        return { skill_name: skill, tool_name: tool }
+      }
     }
   }
   return { ...(skill_name !== undefined && { skill_name }), ...(tool_name !== undefined && { tool_name }) }
@@ -41,7 +45,9 @@ function isAbsentOr (meant: readonly unknown[], name: unknown): boolean {
 
 function parametersIn (catalog: Lookup, { skill_name, tool_name }: Names, given: unknown): unknown {
   const details = { skill: skill_name, tool: tool_name }
-  const tool = isToolIn(catalog, skill_name, tool_name) ? catalog.tool(String(skill_name), String(tool_name)).tool : undefined
+  const tool = isToolIn(catalog, skill_name, tool_name)
+    ? catalog.tool(String(skill_name), String(tool_name)).tool
+    : undefined
   const parameters = readText(given, 'parameters', details)
   if (!isObject(parameters)) return parameters
   const isOwn = tool?.parameters.some(({ name }) => name === parametersJson) === true
@@ -68,7 +74,9 @@ function readText (given: unknown, where: string, details: JsonObject): unknown 
   } catch (error) {
     throw new SkilletError('INVALID_PARAMETERS', messageOf(error).replace(/^body/, where), details)
   }
-  if (!isObject(value)) throw new SkilletError('INVALID_PARAMETERS', `${where} must be object, or the JSON of one`, details)
+  if (!isObject(value)) {
+    throw new SkilletError('INVALID_PARAMETERS', `${where} must be object, or the JSON of one`, details)
+  }
   return value
 }
 
@@ -76,7 +84,10 @@ function readText (given: unknown, where: string, details: JsonObject): unknown 
  * A copy without the fields that are null, where the schema does not allow null and does not require the field. Models
  * that must name every field use null to leave a field out.
  */
-export function withoutNulls ({ properties, required }: { properties?: unknown, required?: unknown }, given: JsonObject): JsonObject {
+export function withoutNulls (
+  { properties, required }: { properties?: unknown, required?: unknown },
+  given: JsonObject
+): JsonObject {
   if (!Object.values(given).includes(null) || !isObject(properties)) return given
   const needed = Array.isArray(required) ? required : []
   return Object.fromEntries(Object.entries(given).filter(([name, value]) => {
@@ -96,7 +107,9 @@ function takesNull (schema: unknown): boolean {
 }
 
 function isToolIn (catalog: Lookup, skill_name: unknown, tool_name: unknown): boolean {
-  return typeof skill_name === 'string' && typeof tool_name === 'string' && found(() => catalog.tool(skill_name, tool_name))
+  return typeof skill_name === 'string'
+    && typeof tool_name === 'string'
+    && found(() => catalog.tool(skill_name, tool_name))
 }
 
 function found (look: () => unknown): boolean {

@@ -18,7 +18,9 @@ export const searchSkillsForAgents = agentTool({
   title: 'Search tools of skills',
   description: 'Find tools for a task, described in words. Begin here. Answers with the best tools first, each with the skill_name, tool_name and parameters that execute needs.',
   input: Type.Object({
-    query: Type.String({ minLength: 1, maxLength: queryMax, description: 'The task in words, such as "commits of a git repository"' }),
+    query: Type.String({
+      minLength: 1, maxLength: queryMax, description: 'The task in words, such as "commits of a git repository"'
+    }),
     top_k: Type.Integer({ minimum: 1, maximum: 100, default: 5 })
   }, { additionalProperties: false }),
   example: { query: 'commits of a git repository' },
@@ -39,10 +41,17 @@ export const searchSkillsForAgents = agentTool({
     return {
       mode,
       results: results.map(({ skill_name, tool_name, description, score }) => {
-        const found = catalog.skills.find(({ name }) => name === skill_name)?.tools.find(({ name }) => name === tool_name)
+        const found = catalog.skills.find(({ name }) => name === skill_name)
+          ?.tools.find(({ name }) => name === tool_name)
         const parameters = found === undefined ? [] : parameterLines(found)
         room -= parameters.join('').length
-        return { skill_name, tool_name, description: oneLine(description, 300), score: Math.round(score * 1000) / 1000, ...(found !== undefined && room > 0 && { parameters }) }
+        return {
+          skill_name,
+          tool_name,
+          description: oneLine(description, 300),
+          score: Math.round(score * 1000) / 1000,
+          ...(found !== undefined && room > 0 && { parameters })
+        }
       })
     }
   }

@@ -58,7 +58,9 @@ function answer ({ text, grep, jmespath }: Selecting): Selection {
     }
   }
   if (pattern !== undefined) chosen = chosen.split('\n').filter(line => pattern.matcher(line).find()).join('\n')
-  return chosen.length > selectedMax ? { failure: `nothing was selected: it is longer than ${selectedMax} characters` } : { text: chosen }
+  return chosen.length > selectedMax
+    ? { failure: `nothing was selected: it is longer than ${selectedMax} characters` }
+    : { text: chosen }
 }
 
 function messageOf (error: unknown): string {

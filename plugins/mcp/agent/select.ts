@@ -34,7 +34,9 @@ export class Selections {
    */
   async select (asked: Selecting, time_ms: number = time_max_ms): Promise<Selection> {
     if (this.#running >= atOnceMax) {
-      if (this.#waiting.length >= waitingMax) return { failure: 'nothing was selected: too many selections are waiting' }
+      if (this.#waiting.length >= waitingMax) {
+        return { failure: 'nothing was selected: too many selections are waiting' }
+      }
       await new Promise<void>(resolve => { this.#waiting.push(resolve) })
     } else this.#running++
     try {

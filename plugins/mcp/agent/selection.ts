@@ -2,7 +2,10 @@
 export interface Selecting { text?: string, grep?: string, jmespath?: string }
 /** The result: the selected text, the reason of a failure, or the expression that is not valid. */
 export type Selection = { text: string } | { failure: string } | { invalid: string }
-export interface Answer { selection: Selection, /** Whether its memory is so full that the next selection should run in another process. */ spent: boolean }
+export interface Answer {
+  selection: Selection
+  /** Whether its memory is so full that the next selection should run in another process. */ spent: boolean
+}
 
 /** The longest selection that is returned, in characters: an expression can make a long text from a short one. */
 export const selectedMax = 2_097_152

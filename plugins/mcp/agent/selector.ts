@@ -25,11 +25,17 @@ export class Selector {
 
   /** @param program path of `select-process.js` */
   constructor (program: string) {
-    const child = this.#child = spawn(process.execPath, [`--max-old-space-size=${limits.heapMiB}`, program, String(limits.memoryMiB)], { env: {}, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
+    const child = this.#child = spawn(
+      process.execPath,
+      [`--max-old-space-size=${limits.heapMiB}`, program, String(limits.memoryMiB)],
+      { env: {}, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] }
+    )
     this.gone = new Promise(resolve => {
       child.once('close', (status, signal) => {
         // V8 also ends the process by a signal when its heap is full.
-        this.#fail(signal === null ? `its process ended with ${status}` : `it took more than ${limits.memoryMiB} MiB of memory`)
+        this.#fail(
+          signal === null ? `its process ended with ${status}` : `it took more than ${limits.memoryMiB} MiB of memory`
+        )
         resolve()
       })
       child.once('error', error => {
@@ -96,10 +102,14 @@ export class Selector {
     this.#message.push(end === -1 ? chunk : chunk.subarray(0, end))
     this.#bytes += chunk.length
     if (end === -1 && this.#bytes <= messageBytesMax) return
-    const answer = this.#bytes <= messageBytesMax && end === chunk.length - 1 ? readAnswer(Buffer.concat(this.#message)) : undefined
+    const answer = this.#bytes <= messageBytesMax && end === chunk.length - 1
+      ? readAnswer(Buffer.concat(this.#message))
+      : undefined
     this.#message = []
     this.#bytes = 0
-    if (answer === undefined || this.#answer === undefined) return this.#end('its process said something that is not understood')
+    if (answer === undefined || this.#answer === undefined) {
+      return this.#end('its process said something that is not understood')
+    }
     this.#answer(answer)
   }
 

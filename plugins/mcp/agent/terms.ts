@@ -41,7 +41,9 @@ export function textOf (terms: Terms): string {
   return contents.map(one => {
     if (!isObject(one)) return ''
     const { type, text, mimeType } = one
-    return type === 'text' && typeof text === 'string' ? text : `[${typeof mimeType === 'string' ? mimeType : String(type)}]`
+    return type === 'text' && typeof text === 'string'
+      ? text
+      : `[${typeof mimeType === 'string' ? mimeType : String(type)}]`
   }).join('\n')
 }
 

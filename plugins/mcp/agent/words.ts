@@ -3,15 +3,24 @@ import { agentParameters, isObject, type JsonObject, type Tool } from '../../../
 /** How skills and tools are described to agents: in few words, since every word costs tokens. */
 
 /** An example of a call of a tool, with the required parameters and a value of the right kind for each. */
-export function exampleOf (skill_name: string, tool: Pick<Tool, 'name' | 'parameters'>): { skill_name: string, tool_name: string, parameters: JsonObject } {
+export function exampleOf (
+  skill_name: string,
+  tool: Pick<Tool, 'name' | 'parameters'>
+): { skill_name: string, tool_name: string, parameters: JsonObject } {
   const required = agentParameters(tool).filter(parameter => parameter.required)
-  return { skill_name, tool_name: tool.name, parameters: Object.fromEntries(required.map(parameter => [parameter.name, valueOf(parameter)])) }
+  return {
+    skill_name,
+    tool_name: tool.name,
+    parameters: Object.fromEntries(required.map(parameter => [parameter.name, valueOf(parameter)]))
+  }
 }
 
 /** A value that fits a schema, or nearly fits it. */
 function valueOf (schema: JsonObject): unknown {
   const { type, examples, example, default: preset, enum: allowed, minimum, items } = schema
-  for (const known of [examples, [example], [preset], allowed]) if (Array.isArray(known) && known[0] !== undefined) return known[0]
+  for (const known of [examples, [example], [preset], allowed]) {
+    if (Array.isArray(known) && known[0] !== undefined) return known[0]
+  }
   switch (type) {
     case 'integer':
     case 'number': return typeof minimum === 'number' ? minimum : 1

@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createRequestStateCodec, inputRequired, isSpecType, ProtocolError, ProtocolErrorCode, type InputRequests, type InputRequiredResult, type RequestStateCodec, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  createRequestStateCodec, inputRequired, isSpecType, ProtocolError, ProtocolErrorCode, type InputRequests,
+  type InputRequiredResult, type RequestStateCodec, type ServerContext
+} from '@modelcontextprotocol/server'
 import { isObject } from '../../../kernel/index.ts'
 import type { Terms } from '../agent/terms.ts'
 
@@ -13,24 +16,34 @@ export interface State { state: string, of: string }
  * Seals the state of tools while a client asks its user. The seal is valid only in this process, and for ten minutes.
  */
 export function createStates (): RequestStateCodec<State> {
-  return createRequestStateCodec<State>({ key: randomBytes(32), bind: ({ mcpReq: { method }, http }) => `${method}\0${http?.authInfo?.clientId ?? ''}` })
+  return createRequestStateCodec<State>(
+    { key: randomBytes(32), bind: ({ mcpReq: { method }, http }) => `${method}\0${http?.authInfo?.clientId ?? ''}` }
+  )
 }
 
 type Asking = Extract<Terms, { inputRequests: unknown }>
 
 /** Whether a client can be asked these questions. */
 export function isAsking (terms: Terms): terms is Asking {
-  return 'inputRequests' in terms && Object.keys(terms.inputRequests).length > 0 && Object.values(terms.inputRequests).every(request => isSpecType.ElicitRequest(request) || isSpecType.CreateMessageRequest(request) || isSpecType.ListRootsRequest(request))
+  return 'inputRequests' in terms
+    && Object.keys(terms.inputRequests).length > 0
+    && Object.values(terms.inputRequests).every(request =>
+      isSpecType.ElicitRequest(request)
+      || isSpecType.CreateMessageRequest(request)
+      || isSpecType.ListRootsRequest(request))
 }
 
 /**
  * The questions of a tool, as an MCP result.
  * @param asked the client's request: only the same request gets the state back
  */
-export async function askingResult ({ inputRequests, requestState }: Asking, asked: unknown, ctx: ServerContext, states: RequestStateCodec<State>): Promise<InputRequiredResult> {
+export async function askingResult (
+  { inputRequests, requestState }: Asking, asked: unknown, ctx: ServerContext, states: RequestStateCodec<State>
+): Promise<InputRequiredResult> {
   return inputRequired({
     inputRequests: inputRequests as InputRequests, // isAsking checked the type
-    ...(requestState !== undefined && { requestState: await states.mint({ state: requestState, of: digestOf(asked) }, ctx) })
+    ...(requestState !== undefined
+      && { requestState: await states.mint({ state: requestState, of: digestOf(asked) }, ctx) })
   })
 }
 
@@ -41,7 +54,9 @@ export async function askingResult ({ inputRequests, requestState }: Asking, ask
 export function stateOf ({ mcpReq }: ServerContext, asked: unknown): string | undefined {
   const kept = mcpReq.requestState<State>()
   if (kept === undefined) return undefined
-  if (kept.of !== digestOf(asked)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState is that of another request')
+  if (kept.of !== digestOf(asked)) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState is that of another request')
+  }
   return kept.state
 }
 
@@ -54,5 +69,9 @@ function digestOf (asked: unknown): string {
  */
 function sorted (value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
-  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, one]) => [key, sorted(one)])) : value
+  return isObject(value)
+    ? Object.fromEntries(
+      Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, one]) => [key, sorted(one)])
+    )
+    : value
 }

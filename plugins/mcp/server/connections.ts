@@ -28,7 +28,9 @@ export class Connections {
   constructor (gateway: Gateway, access: Access | undefined) {
     this.#gateway = gateway
     this.access = access
-    if (access !== undefined && !(access.allows === undefined && access.scopes.has('read'))) this.#seen = this.#visible()
+    if (access !== undefined && !(access.allows === undefined && access.scopes.has('read'))) {
+      this.#seen = this.#visible()
+    }
   }
 
   /** Adds a long-lived server, which is removed when it closes. */
@@ -58,12 +60,18 @@ export class Connections {
     if (this.#seen === undefined) return [...added, ...changed, ...removed]
     const before = await this.#seen
     const after = await (this.#seen = this.#visible())
-    return [...[...after].filter(name => !before.has(name)), ...changed.filter(name => before.has(name) && after.has(name)), ...[...before].filter(name => !after.has(name))]
+    return [
+      ...[...after].filter(name => !before.has(name)),
+      ...changed.filter(name => before.has(name) && after.has(name)),
+      ...[...before].filter(name => !after.has(name))
+    ]
   }
 
   async #visible (): Promise<ReadonlySet<string>> {
     try {
-      const { skills } = await this.#gateway.invoke(listSkills, {}, { transport: 'mcp', signal: new AbortController().signal, access: this.access })
+      const { skills } = await this.#gateway.invoke(
+        listSkills, {}, { transport: 'mcp', signal: new AbortController().signal, access: this.access }
+      )
       return new Set(skills.map(({ name }) => name))
     } catch {
       return new Set() // the rights do not allow reading skills
@@ -74,7 +82,9 @@ export class Connections {
 function tellOfSkills (mcp: McpServer, instructions: readonly string[], followed: Subscriptions, tools: boolean): void {
   if (!mcp.isConnected()) return
   const { server } = mcp
-  const filtered = (server.getNegotiatedProtocolVersion() ?? '') >= streamsSince ? instructions : instructions.filter(uri => followed.has(uri))
+  const filtered = (server.getNegotiatedProtocolVersion() ?? '') >= streamsSince
+    ? instructions
+    : instructions.filter(uri => followed.has(uri))
   const sent = [
     server.sendResourceListChanged(), server.sendPromptListChanged(), ...(tools ? [server.sendToolListChanged()] : []),
     ...filtered.map(uri => server.sendResourceUpdated({ uri }))

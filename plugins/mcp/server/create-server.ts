@@ -25,7 +25,13 @@ export interface ServerOptions {
 export function createServer (host: Host, { access, tracked, running }: ServerOptions): McpServer {
   const { version } = host.gateway.version
   const server = new McpServer({ name: 'skillet', title: 'Skillet', version }, {
-    capabilities: { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { listChanged: true, subscribe: true }, completions: {}, logging: {} },
+    capabilities: {
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+      completions: {},
+      logging: {}
+    },
     instructions,
     requestState: { verify: (state, ctx) => host.states.verify(state, ctx) }
   })

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { isSpecType, ProtocolError, ProtocolErrorCode, type CallToolResult } from '@modelcontextprotocol/server'
-import { coerceText, compileAllows, execute, listSkills, SkilletError, type Access, type Call, type Gateway, type JsonObject, type Tool } from '../../../kernel/index.ts'
+import {
+  coerceText, compileAllows, execute, listSkills, SkilletError, type Access, type Call, type Gateway, type JsonObject,
+  type Tool
+} from '../../../kernel/index.ts'
 import type { ClientCall } from '../agent/agent-tool.ts'
 import { withClientInput } from '../agent/client-input.ts'
 import { termsOf, type Terms } from '../agent/terms.ts'
@@ -72,7 +75,9 @@ function nameOf (skill: string, tool: string, isTaken: (name: string) => boolean
  * Runs a directly exposed tool, with the values that its client fills in.
  * @throws SkilletError
  */
-export async function executeDirect ({ skill_name, tool_name, tool }: DirectTool, given: JsonObject, call: ClientCall, gateway: Gateway): Promise<{ execution_id: string, output: string }> {
+export async function executeDirect (
+  { skill_name, tool_name, tool }: DirectTool, given: JsonObject, call: ClientCall, gateway: Gateway
+): Promise<{ execution_id: string, output: string }> {
   const parameters = withClientInput(skill_name, tool, given, call.client)
   return await gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
 }
@@ -81,14 +86,25 @@ export async function executeDirect ({ skill_name, tool_name, tool }: DirectTool
  * Runs a tool for a client that sends text values, as in prompts and addresses.
  * @throws ProtocolError with the reason of the failure: only tool calls have failed results in MCP
  */
-export async function runTool ({ skill_name, tool_name, tool }: DirectTool, given: Readonly<Record<string, string>>, call: ClientCall, gateway: Gateway): Promise<{ output: string, terms: Terms | undefined }> {
-  const parameters = Object.fromEntries(Object.entries(given).map(([name, text]) => [name, coerceText(tool.parameters.find(parameter => parameter.name === name), text)]))
+export async function runTool (
+  { skill_name, tool_name, tool }: DirectTool,
+  given: Readonly<Record<string, string>>,
+  call: ClientCall,
+  gateway: Gateway
+): Promise<{ output: string, terms: Terms | undefined }> {
+  const parameters = Object.fromEntries(Object.entries(given)
+    .map(([name, text]) => [name, coerceText(tool.parameters.find(parameter => parameter.name === name), text)]))
   try {
     const { output } = await executeDirect({ skill_name, tool_name, tool }, parameters, call, gateway)
     return { output, terms: termsOf(output, tool) }
   } catch (error) {
     const { kind, message } = SkilletError.from(error)
-    throw new ProtocolError(kind === 'invalid' || kind === 'missing' || kind === 'forbidden' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message)
+    throw new ProtocolError(
+      kind === 'invalid' || kind === 'missing' || kind === 'forbidden'
+        ? ProtocolErrorCode.InvalidParams
+        : ProtocolErrorCode.InternalError,
+      message
+    )
   }
 }
 

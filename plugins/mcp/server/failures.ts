@@ -1,5 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { getSkill, nearest, parameterLines, type Call, type ErrorEnvelope, type JsonObject, type SkilletError, type Tool } from '../../../kernel/index.ts'
+import {
+  getSkill, nearest, parameterLines, type Call, type ErrorEnvelope, type JsonObject, type SkilletError, type Tool
+} from '../../../kernel/index.ts'
 import type { AgentTool } from '../agent/agent-tool.ts'
 import { outputUri } from '../agent/execute.ts'
 import { exampleOf } from '../agent/words.ts'
@@ -14,23 +16,35 @@ const namesMax = 100
  * A failed call as a result, so that the model can read it and correct its call: the error envelope, with a correct
  * call in its message.
  */
-export async function failureOf (thrown: SkilletError, agent: AgentTool | undefined, call: Call, host: Host): Promise<CallToolResult> {
+export async function failureOf (
+  thrown: SkilletError, agent: AgentTool | undefined, call: Call, host: Host
+): Promise<CallToolResult> {
   const envelope: ErrorEnvelope = thrown.envelope()
   const hint = await hintFor(thrown, agent, call, host).catch(() => '') // the skill may have been removed meanwhile
   envelope.error.message = `${shorten(thrown.message)}${hint}`
-  envelope.error.details = Object.fromEntries(Object.entries(thrown.details).map(([name, value]) => [name, typeof value === 'string' ? shorten(value) : value]))
+  envelope.error.details = Object.fromEntries(
+    Object.entries(thrown.details).map(([name, value]) => [name, typeof value === 'string' ? shorten(value) : value])
+  )
   return { isError: true, content: [{ type: 'text', text: JSON.stringify(envelope) }] }
 }
 
-async function hintFor ({ code, details: { skill, tool, execution_id } }: SkilletError, agent: AgentTool | undefined, call: Call, host: Host): Promise<string> {
+async function hintFor (
+  { code, details: { skill, tool, execution_id } }: SkilletError, agent: AgentTool | undefined, call: Call, host: Host
+): Promise<string> {
   const described = typeof skill === 'string' && (code === 'INVALID_PARAMETERS' || code === 'TOOL_NOT_FOUND')
     ? await host.gateway.invoke(getSkill, { name: skill }, call)
     : undefined
   switch (code) {
     case 'INVALID_PARAMETERS': {
       const meant = described?.tools.find(({ name }) => name === tool)
-      if (meant !== undefined) return `\nParameters of ${skill}:${tool}:${meant.parameters.length === 0 ? ' none' : parameterLines(meant).map(line => `\n- ${line}`).join('')}${rightCall(String(skill), meant, agent)}`
-      return agent === undefined ? '' : `\n${agent.name} takes: ${Object.keys(agent.input.properties).join(', ')}${such(agent.example)}`
+      if (meant !== undefined) {
+        const lines = parameterLines(meant).map(line => `\n- ${line}`).join('')
+        const parameters = meant.parameters.length === 0 ? ' none' : lines
+        return `\nParameters of ${skill}:${tool}:${parameters}${rightCall(String(skill), meant, agent)}`
+      }
+      return agent === undefined
+        ? ''
+        : `\n${agent.name} takes: ${Object.keys(agent.input.properties).join(', ')}${such(agent.example)}`
     }
     case 'TOOL_NOT_FOUND': {
       const names = described?.tools.map(({ name }) => name) ?? []

@@ -3,7 +3,9 @@ import { isObject, type JsonObject } from '../../../kernel/index.ts'
 /**
  * Keywords that stay in the schema: the strict modes of models, and Gemini's own kind of schema, refuse most others.
  */
-const kept = new Set(['type', 'title', 'description', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern', '$ref', 'x-mcp-header'])
+const kept = new Set([
+  'type', 'title', 'description', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern', '$ref', 'x-mcp-header'
+])
 
 /** The only format of strings that all models accept. */
 const keptFormat = 'date-time'
@@ -51,12 +53,17 @@ function convert (schema: unknown): JsonObject {
   const words = inWords(schema)
   if (words !== '') shown['description'] = 'description' in shown ? `${String(shown['description'])} (${words})` : words
   if (format === keptFormat) shown['format'] = format
-  if (isObject(properties)) Object.assign(shown, { type: 'object', properties: each(properties), ...(Array.isArray(required) && { required }) })
+  if (isObject(properties)) {
+    Object.assign(shown, { type: 'object', properties: each(properties), ...(Array.isArray(required) && { required }) })
+  }
   if (type === 'array') shown['items'] = convert(items)
   const allowed = Array.isArray(values) ? values : value === undefined ? undefined : [value]
   if (allowed !== undefined) return ofValues(shown, allowed)
   if (Array.isArray(type)) return ofTypes(shown, type, items)
-  const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : type === undefined && !('$ref' in shown) && !('type' in shown) ? anyValue : undefined
+  const choices = Array.isArray(anyOf) ? anyOf
+    : Array.isArray(oneOf) ? oneOf
+    : type === undefined && !('$ref' in shown) && !('type' in shown) ? anyValue
+    : undefined
   return choices === undefined || 'type' in shown ? shown : { ...shown, anyOf: choices.map(convert) }
 }
 
@@ -64,15 +71,27 @@ function convert (schema: unknown): JsonObject {
 function ofValues (shown: JsonObject, values: readonly unknown[]): JsonObject {
   const given = values.filter(one => one !== null)
   if (given.every(isName)) Object.assign(shown, { type: 'string', enum: given })
-  if (typeof shown['type'] !== 'string') Object.assign(shown, ofTypes({}, [...new Set(given.map(one => typeof one))].filter(type => type !== 'object'), undefined))
+  if (typeof shown['type'] !== 'string') {
+    Object.assign(
+      shown,
+      ofTypes({}, [...new Set(given.map(one => typeof one))].filter(type => type !== 'object'), undefined)
+    )
+  }
   return given.length < values.length ? nullable(shown) : shown
 }
 
 /** A list of types becomes alternatives: Gemini does not accept a list of types. */
-function ofTypes ({ type: _types, items: _items, ...shown }: JsonObject, types: readonly unknown[], items: unknown): JsonObject {
-  const alternatives = types.filter(type => type !== 'null').map(type => ({ type, ...(type === 'array' && { items: convert(items) }) }))
+function ofTypes (
+  { type: _types, items: _items, ...shown }: JsonObject,
+  types: readonly unknown[],
+  items: unknown
+): JsonObject {
+  const alternatives = types.filter(type => type !== 'null')
+    .map(type => ({ type, ...(type === 'array' && { items: convert(items) }) }))
   const [only] = alternatives
-  const one = alternatives.length === 1 && only !== undefined ? { ...shown, ...only } : { ...shown, anyOf: alternatives.length === 0 ? [...anyValue] : alternatives }
+  const one = alternatives.length === 1 && only !== undefined
+    ? { ...shown, ...only }
+    : { ...shown, anyOf: alternatives.length === 0 ? [...anyValue] : alternatives }
   return types.includes('null') ? nullable(one) : one
 }
 
@@ -80,15 +99,20 @@ function ofTypes ({ type: _types, items: _items, ...shown }: JsonObject, types: 
 function nullable (shown: JsonObject): JsonObject {
   const { anyOf, ...rest } = shown
   if (!Array.isArray(anyOf)) return { anyOf: [shown, { type: 'null' }] }
-  return anyOf.some(one => isObject(one) && one['type'] === 'null') ? shown : { ...rest, anyOf: [...anyOf as unknown[], { type: 'null' }] }
+  return anyOf.some(one => isObject(one) && one['type'] === 'null')
+    ? shown
+    : { ...rest, anyOf: [...anyOf as unknown[], { type: 'null' }] }
 }
 
 /** The keywords that are left out of the schema but matter to a model, as text. */
 function inWords ({ default: preset, format, enum: values, const: value }: JsonObject): string {
   const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value]
-  const isPreset = preset !== undefined && preset !== null && (typeof preset !== 'object' || Object.keys(preset).length > 0)
+  const isPreset =
+    preset !== undefined && preset !== null && (typeof preset !== 'object' || Object.keys(preset).length > 0)
   return [
-    ...(allowed.every(one => one === null || isName(one)) ? [] : [`one of ${allowed.map(one => JSON.stringify(one)).join(', ')}`]),
+    ...(allowed.every(one => one === null || isName(one))
+      ? []
+      : [`one of ${allowed.map(one => JSON.stringify(one)).join(', ')}`]),
     ...(typeof format === 'string' && format !== keptFormat ? [`format ${format}`] : []),
     ...(isPreset ? [`default ${JSON.stringify(preset)}`] : [])
   ].join('; ')

@@ -1,5 +1,9 @@
-import { isSpecType, ProtocolError, ProtocolErrorCode, type GetPromptResult, type McpServer, type Prompt } from '@modelcontextprotocol/server'
-import { agentParameters, didYouMean, listExecutions, listSkills, messageOf, readSkillFile, type Call, type Tool } from '../../../kernel/index.ts'
+import {
+  isSpecType, ProtocolError, ProtocolErrorCode, type GetPromptResult, type McpServer, type Prompt
+} from '@modelcontextprotocol/server'
+import {
+  agentParameters, didYouMean, listExecutions, listSkills, messageOf, readSkillFile, type Call, type Tool
+} from '../../../kernel/index.ts'
 import { outputUri } from '../agent/execute.ts'
 import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
@@ -17,37 +21,61 @@ const offeredMax = 100
 export function addPrompts ({ server }: McpServer, host: Host): void {
   server.setRequestHandler('prompts/list', async (_request, ctx) => {
     const tools = await host.prompts.of(callOf(ctx))
-    return { prompts: [{ ...useSkill, arguments: [...useSkill.arguments] }, ...[...tools].map(([name, tool]) => described(name, tool))] }
+    return { prompts: [
+      { ...useSkill, arguments: [...useSkill.arguments] },
+      ...[...tools].map(([name, tool]) => described(name, tool))
+    ] }
   })
   server.setRequestHandler('prompts/get', async ({ params: { name, arguments: given = {} } }, ctx) => {
     if (name === useSkill.name) return await instructionsOf(given, callOf(ctx), host)
     const call = callWithClient(ctx, server, [name, given])
     const tools = await host.prompts.of(call)
     const one = tools.get(name)
-    if (one === undefined) throw invalid(`There is no prompt "${name.slice(0, 256)}"${didYouMean(name, [useSkill.name, ...tools.keys()])}`)
+    if (one === undefined) {
+      throw invalid(`There is no prompt "${name.slice(0, 256)}"${didYouMean(name, [useSkill.name, ...tools.keys()])}`)
+    }
     const { terms, output } = await runTool(one, given, call, host.gateway)
     if (terms !== undefined && isAsking(terms)) return await askingResult(terms, [name, given], ctx, host.states)
     const messages = terms !== undefined && 'messages' in terms ? { messages: terms.messages } : undefined
     if (isSpecType.GetPromptResult(messages)) return messages
-    return { messages: (contentOf(terms) ?? [{ type: 'text' as const, text: output }]).map(content => ({ role: 'user' as const, content })) }
+    return { messages: (contentOf(terms) ?? [{ type: 'text' as const, text: output }]).map(
+      content => ({ role: 'user' as const, content })
+    ) }
   })
 }
 
-async function instructionsOf ({ skill, task }: Record<string, string>, call: Call, host: Host): Promise<GetPromptResult> {
+async function instructionsOf (
+  { skill, task }: Record<string, string>,
+  call: Call,
+  host: Host
+): Promise<GetPromptResult> {
   if (skill === undefined) throw invalid('The prompt needs the argument "skill"')
-  const file = await host.gateway.invoke(readSkillFile, { name: skill }, call).catch((thrown: unknown) => { throw invalid(messageOf(thrown)) })
-  const text = `Use the skill "${skill}": run its tools by the tool execute, with skill_name "${skill}".${task === undefined ? '' : `\n\nThe task: ${task}`}`
+  const file = await host.gateway.invoke(readSkillFile, { name: skill }, call)
+    .catch((thrown: unknown) => { throw invalid(messageOf(thrown)) })
+  const text =
+    `Use the skill "${skill}": run its tools by the tool execute, with skill_name "${skill}".${task === undefined ? '' : `\n\nThe task: ${task}`}`
   return {
     description: useSkill.description,
     messages: [
       { role: 'user', content: { type: 'text', text } },
-      { role: 'user', content: { type: 'resource', resource: { uri: instructionsUri(skill), mimeType: 'text/markdown', text: file.content } } }
+      {
+        role: 'user',
+        content: {
+          type: 'resource',
+          resource: { uri: instructionsUri(skill), mimeType: 'text/markdown', text: file.content }
+        }
+      }
     ]
   }
 }
 
 function described (name: string, { skill_name, tool_name, tool }: DirectTool): Prompt {
-  return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, arguments: agentParameters(tool).map(({ name, description, required }) => ({ name, description, required })) }
+  return {
+    name,
+    title: `${skill_name}: ${tool_name}`,
+    description: tool.description,
+    arguments: agentParameters(tool).map(({ name, description, required }) => ({ name, description, required }))
+  }
 }
 
 /** Completes names of skills and ids of executions while a person types them. Other arguments have no completions. */
@@ -55,12 +83,16 @@ export function addCompletions ({ server }: McpServer, host: Host): void {
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument: { name, value } } }, ctx) => {
     const call = callOf(ctx)
     const known = ref.type === 'ref/prompt'
-      ? ref.name === useSkill.name ? name === 'skill' ? await skillNames(host, call) : [] : choicesOf((await host.prompts.of(call)).get(ref.name)?.tool, name)
+      ? ref.name === useSkill.name
+        ? name === 'skill' ? await skillNames(host, call) : []
+        : choicesOf((await host.prompts.of(call)).get(ref.name)?.tool, name)
       : ref.uri.startsWith('skill://') ? (await skillNames(host, call)).map(skill => `${skill}/SKILL.md`)
         : ref.uri.startsWith(outputUri('{id}')) && name === 'id' ? await recentIds(host, call) : []
     const begin = known.filter(one => one.startsWith(value))
     const values = [...begin, ...known.filter(one => !one.startsWith(value) && one.includes(value))]
-    return { completion: { values: values.slice(0, offeredMax), total: values.length, hasMore: values.length > offeredMax } }
+    return {
+      completion: { values: values.slice(0, offeredMax), total: values.length, hasMore: values.length > offeredMax }
+    }
   })
 }
 

@@ -16,7 +16,8 @@ const gap_ms = 2
 /** The number of lines that a call may log; further lines are only counted. */
 const linesMax = 2_000
 
-const levels = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const satisfies Record<LogLevel, LoggingLevel>
+const levels =
+  { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const satisfies Record<LogLevel, LoggingLevel>
 
 /** Notifies clients of progress and log lines of the tools in their running calls. One listener serves all calls. */
 export class Reports {
@@ -65,7 +66,9 @@ class Report {
     this.#logger = logger
     this.#running = running
     this.#token = ctx.mcpReq._meta?.progressToken
-    if (this.#token !== undefined) this.#heartbeat = setInterval(() => { this.#advance(this.#last, undefined) }, beat_ms).unref()
+    if (this.#token !== undefined) {
+      this.#heartbeat = setInterval(() => { this.#advance(this.#last, undefined) }, beat_ms).unref()
+    }
   }
 
   /** Reports the progress and the log lines of this execution from now on. */
@@ -121,7 +124,10 @@ class Report {
     this.#last = Number.isFinite(done) && done > this.#last ? done : least
     this.#told_ms = performance.now()
     const total = this.#total
-    const params = { progressToken: this.#token, progress: this.#last, ...(total !== undefined && { total }), ...(message !== undefined && { message }) }
+    const params = {
+      progressToken: this.#token, progress: this.#last, ...(total !== undefined && { total }),
+      ...(message !== undefined && { message })
+    }
     this.#ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}) // the client left
   }
 

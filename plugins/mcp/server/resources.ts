@@ -1,4 +1,7 @@
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, ResourceTemplate, UriTemplate, type CallToolResult, type InputRequiredResult, type McpServer, type ReadResourceResult, type ServerContext, type Variables } from '@modelcontextprotocol/server'
+import {
+  ProtocolError, ProtocolErrorCode, ResourceNotFoundError, ResourceTemplate, UriTemplate, type CallToolResult,
+  type InputRequiredResult, type McpServer, type ReadResourceResult, type ServerContext, type Variables
+} from '@modelcontextprotocol/server'
 import { getExecution, getSkill, SkilletError, type Access } from '../../../kernel/index.ts'
 import { outputUri } from '../agent/execute.ts'
 import { askingResult, isAsking } from './asking.ts'
@@ -11,10 +14,18 @@ export function addResources (server: McpServer, host: Host, access: Access | un
   const description = 'Output of an execution, as execute gave its id; also what a failed one had put out'
   const uri = outputUri('{id}')
   const described = { description, mimeType: 'text/plain' }
-  server.registerResource('execution-output', new ResourceTemplate(uri, { list: undefined }), { title: 'Output of an execution', ...described },
-    (found, { id }, ctx) => readOutput(found, id, undefined, undefined, ctx, host))
-  server.registerResource('execution-output-part', new ResourceTemplate(`${uri}?offset={offset}&length={length}`, { list: undefined }), { title: 'Part of an output, in characters', ...described },
-    (found, { id, offset, length }, ctx) => readOutput(found, id, offset, length, ctx, host))
+  server.registerResource(
+    'execution-output',
+    new ResourceTemplate(uri, { list: undefined }),
+    { title: 'Output of an execution', ...described },
+    (found, { id }, ctx) => readOutput(found, id, undefined, undefined, ctx, host)
+  )
+  server.registerResource(
+    'execution-output-part',
+    new ResourceTemplate(`${uri}?offset={offset}&length={length}`, { list: undefined }),
+    { title: 'Part of an output, in characters', ...described },
+    (found, { id, offset, length }, ctx) => readOutput(found, id, offset, length, ctx, host)
+  )
   for (const [address, target] of Object.entries(host.resources)) {
     const [skill = '', tool = ''] = target.split(':')
     // Tools that the caller may not use are not listed.
@@ -27,18 +38,30 @@ export function addResources (server: McpServer, host: Host, access: Access | un
  */
 function addTool (mcp: McpServer, address: string, target: string, host: Host): void {
   const said = { title: target, description: `What ${target} answers` }
-  const read = (uri: URL, variables: Variables, ctx: ServerContext): Promise<ReadResourceResult | InputRequiredResult> => readTool(uri, target, variables, ctx, mcp, host)
-  if (UriTemplate.isTemplate(address)) mcp.registerResource(address, new ResourceTemplate(address, { list: undefined }), said, read)
-  else mcp.registerResource(target, new URL(address).href, said, (uri, ctx) => read(uri, {}, ctx))
+  const read = (
+    uri: URL,
+    variables: Variables,
+    ctx: ServerContext
+  ): Promise<ReadResourceResult | InputRequiredResult> => readTool(uri, target, variables, ctx, mcp, host)
+  if (UriTemplate.isTemplate(address)) {
+    mcp.registerResource(address, new ResourceTemplate(address, { list: undefined }), said, read)
+  } else {
+    mcp.registerResource(target, new URL(address).href, said, (uri, ctx) => read(uri, {}, ctx))
+  }
 }
 
-async function readTool ({ href }: URL, target: string, variables: Variables, ctx: ServerContext, { server }: McpServer, host: Host): Promise<ReadResourceResult | InputRequiredResult> {
+async function readTool (
+  { href }: URL, target: string, variables: Variables, ctx: ServerContext, { server }: McpServer, host: Host
+): Promise<ReadResourceResult | InputRequiredResult> {
   const [skill_name = '', tool_name = ''] = target.split(':')
   const call = callWithClient(ctx, server, href)
-  const { tools } = await host.gateway.invoke(getSkill, { name: skill_name }, call).catch((): { tools: [] } => ({ tools: [] }))
+  const { tools } = await host.gateway.invoke(getSkill, { name: skill_name }, call)
+    .catch((): { tools: [] } => ({ tools: [] }))
   const tool = tools.find(({ name }) => name === tool_name)
   if (tool === undefined) throw new ResourceNotFoundError(href)
-  const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded([value].flat().join(','))]))
+  const given = Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [name, decoded([value].flat().join(','))])
+  )
   const { output, terms } = await runTool({ skill_name, tool_name, tool }, given, call, host.gateway)
   if (terms !== undefined && isAsking(terms)) return await askingResult(terms, href, ctx, host.states)
   const contents = contentOf(terms)?.flatMap(content => resourceOf(href, content))
@@ -66,7 +89,9 @@ function decoded (text: string): string {
 
 type Value = string | string[] | undefined
 
-async function readOutput ({ href }: URL, id: Value, offset: Value, length: Value, ctx: ServerContext, host: Host): Promise<ReadResourceResult> {
+async function readOutput (
+  { href }: URL, id: Value, offset: Value, length: Value, ctx: ServerContext, host: Host
+): Promise<ReadResourceResult> {
   const from = countOf(offset, 0)
   const count = countOf(length, Number.MAX_SAFE_INTEGER)
   if (from === undefined || count === undefined) throw new ResourceNotFoundError(href)

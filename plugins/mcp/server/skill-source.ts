@@ -1,8 +1,12 @@
 import { hash } from 'node:crypto'
 import type { ServerContext } from '@modelcontextprotocol/server'
-import { skillEntry, SkillsExtension, type Skill, type SkillReadResult, type SkillSource } from '@modelcontextprotocol/server/ext/skills'
+import {
+  skillEntry, SkillsExtension, type Skill, type SkillReadResult, type SkillSource
+} from '@modelcontextprotocol/server/ext/skills'
 import { LRUCache } from 'lru-cache'
-import { listSkillFiles, listSkills, readSkillFile, SkilletError, type Call, type Gateway, type Logger } from '../../../kernel/index.ts'
+import {
+  listSkillFiles, listSkills, readSkillFile, SkilletError, type Call, type Gateway, type Logger
+} from '../../../kernel/index.ts'
 import { callOf } from './call.ts'
 import { instructionsUri } from './subscriptions.ts'
 
@@ -29,7 +33,10 @@ export class GatewaySkills implements SkillSource {
 
   constructor (gateway: Gateway, log: Logger) {
     this.#gateway = gateway
-    this.extension = new SkillsExtension({ source: this, onWarning: ({ path, message }) => { log.debug({ path, message }, 'a skill is not served whole to agents') } })
+    this.extension = new SkillsExtension({
+      source: this,
+      onWarning: ({ path, message }) => { log.debug({ path, message }, 'a skill is not served whole to agents') }
+    })
   }
 
   /** Clears the cache, after the skills were replaced. */
@@ -59,12 +66,15 @@ export class GatewaySkills implements SkillSource {
     const file = await orMissing(this.#gateway.invoke(readSkillFile, { name, path }, callOf(ctx)))
     if (file === undefined) return undefined
     const mimeType = path.endsWith('.md') ? { mimeType: 'text/markdown' } : {}
-    return file.encoding === 'utf-8' ? { text: file.content, ...mimeType } : { bytes: Buffer.from(file.content, 'base64') }
+    return file.encoding === 'utf-8'
+      ? { text: file.content, ...mimeType }
+      : { bytes: Buffer.from(file.content, 'base64') }
   }
 
   async listResources (ctx: ServerContext): ReturnType<NonNullable<SkillSource['listResources']>> {
     const { skills } = await this.#gateway.invoke(listSkills, {}, callOf(ctx))
-    return skills.slice(0, listedMax).map(({ name, description }) => ({ uri: instructionsUri(name), name, description, mimeType: 'text/markdown' }))
+    return skills.slice(0, listedMax)
+      .map(({ name, description }) => ({ uri: instructionsUri(name), name, description, mimeType: 'text/markdown' }))
   }
 
   /**

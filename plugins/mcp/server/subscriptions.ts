@@ -18,7 +18,9 @@ export class Subscriptions {
     server.setRequestHandler('resources/subscribe', async ({ params: { uri } }, ctx) => {
       const refusal = await refusalOf(uri, callOf(ctx), gateway)
       if (refusal !== undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, refusal)
-      if (this.#followed.size >= followedMax && !this.#followed.has(uri)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `A client may follow ${followedMax} resources`)
+      if (this.#followed.size >= followedMax && !this.#followed.has(uri)) {
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `A client may follow ${followedMax} resources`)
+      }
       this.#followed.add(uri)
       return {}
     })

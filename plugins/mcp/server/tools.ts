@@ -1,4 +1,6 @@
-import { ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool } from '@modelcontextprotocol/server'
+import {
+  ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool
+} from '@modelcontextprotocol/server'
 import type { TObject } from 'typebox'
 import { agentParameters, didYouMean, isObject, SkilletError, type JsonObject } from '../../../kernel/index.ts'
 import { callableFor, type AgentCall, type AgentTool, type ClientCall } from '../agent/agent-tool.ts'
@@ -71,15 +73,25 @@ async function runnerOf (
   }
   const direct = await host.direct.of(call)
   const tool = direct.get(name)
-  if (tool !== undefined) return { agent, run: call => callDirect(tool, withoutNulls(tool.tool.input_schema, input), call, host) }
+  if (tool !== undefined) {
+    return { agent, run: call => callDirect(tool, withoutNulls(tool.tool.input_schema, input), call, host) }
+  }
   const nearest = didYouMean(bare, [...host.tools.map(({ name }) => name), ...direct.keys()])
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${nearest}`)
 }
 
 /** Adds the contents of a tool, such as images, to a result. The result of an agents' tool already has the text. */
-function withContent (result: CallToolResult, content: CallToolResult['content'], agent: AgentTool | undefined): CallToolResult {
-  if (agent !== undefined) return { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
-  return { content: content.map(block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block) }
+function withContent (
+  result: CallToolResult,
+  content: CallToolResult['content'],
+  agent: AgentTool | undefined
+): CallToolResult {
+  if (agent !== undefined) {
+    return { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
+  }
+  return { content: content.map(
+    block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block
+  ) }
 }
 
 function described ({ name, title, description, input, output, effect }: AgentTool): Tool {
@@ -89,7 +101,9 @@ function described ({ name, title, description, input, output, effect }: AgentTo
     description,
     inputSchema: modelSchema(schemaOf(input)) as Tool['inputSchema'],
     outputSchema: schemaOf(output),
-    annotations: effect === 'read' ? { readOnlyHint: true, openWorldHint: false } : { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
+    annotations: effect === 'read'
+      ? { readOnlyHint: true, openWorldHint: false }
+      : { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
   }
 }
 
@@ -111,7 +125,13 @@ function answerOf (output: JsonObject, withLinks: boolean): CallToolResult {
 }
 
 function linkTo (execution_id: string): CallToolResult['content'][number] {
-  return { type: 'resource_link', uri: outputUri(execution_id), name: 'Whole output', description: 'Parts: add ?offset=N&length=N, in characters', mimeType: 'text/plain' }
+  return {
+    type: 'resource_link',
+    uri: outputUri(execution_id),
+    name: 'Whole output',
+    description: 'Parts: add ?offset=N&length=N, in characters',
+    mimeType: 'text/plain'
+  }
 }
 
 function describedDirect (name: string, { skill_name, tool_name, tool }: DirectTool): Tool {
@@ -132,10 +152,14 @@ export function declareHeaders (server: McpServer, direct: ReadonlyMap<string, D
   }
 }
 
-async function callDirect (direct: DirectTool, parameters: JsonObject, call: AgentCall, host: Host): Promise<CallToolResult> {
+async function callDirect (
+  direct: DirectTool, parameters: JsonObject, call: AgentCall, host: Host
+): Promise<CallToolResult> {
   const { execution_id, output } = await executeDirect(direct, parameters, call, host.gateway)
   const terms = termsOf(output, direct.tool)
   if (terms !== undefined && call.spoken(terms)) return { content: [] }
   const text = cut(output, outputMax, 'head')
-  return { content: [{ type: 'text', text: text === output ? text : `${text}\nwhole output: ${outputUri(execution_id)}` }] }
+  return {
+    content: [{ type: 'text', text: text === output ? text : `${text}\nwhole output: ${outputUri(execution_id)}` }]
+  }
 }

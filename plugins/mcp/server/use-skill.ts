@@ -5,5 +5,8 @@ export const useSkill = {
   name: 'use_skill',
   title: 'Use a skill',
   description: 'Read the instructions of a skill, and do a task with it',
-  arguments: [{ name: 'skill', description: 'Name of the skill', required: true }, { name: 'task', description: 'What is to be done' }]
+  arguments: [
+    { name: 'skill', description: 'Name of the skill', required: true },
+    { name: 'task', description: 'What is to be done' }
+  ]
 } as const satisfies Prompt

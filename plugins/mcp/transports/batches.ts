@@ -115,7 +115,11 @@ const limit = `the answers to the requests of one batch may be ${answersBytesMax
 function leftOut (message: JSONRPCMessage): JSONRPCMessage {
   const execution_id = executionOf(message)
   const where = execution_id === undefined ? '' : `; whole output: ${outputUri(execution_id)}`
-  return tooLarge('id' in message ? message.id : undefined, `It was done, but its answer is left out: ${limit}${where}`, execution_id === undefined ? {} : { execution_id })
+  return tooLarge(
+    'id' in message ? message.id : undefined,
+    `It was done, but its answer is left out: ${limit}${where}`,
+    execution_id === undefined ? {} : { execution_id }
+  )
 }
 
 function notBegun (id: RequestId): JSONRPCMessage {
@@ -123,7 +127,11 @@ function notBegun (id: RequestId): JSONRPCMessage {
 }
 
 function tooLarge (id: RequestId | undefined, message: string, more: { execution_id?: string }): JSONRPCMessage {
-  return { jsonrpc: '2.0', id, error: { code: refusedCode, message, data: { code: 'PAYLOAD_TOO_LARGE', limit_bytes: answersBytesMax, ...more } } }
+  return {
+    jsonrpc: '2.0',
+    id,
+    error: { code: refusedCode, message, data: { code: 'PAYLOAD_TOO_LARGE', limit_bytes: answersBytesMax, ...more } }
+  }
 }
 
 /** The id of the execution whose result is in an answer. */

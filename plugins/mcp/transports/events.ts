@@ -58,7 +58,10 @@ export class RecentEvents implements EventStore {
     return message !== undefined && !('method' in message) && 'id' in message
   }
 
-  async replayEventsAfter (lastEventId: string, { send }: { send: (id: string, message: JSONRPCMessage) => Promise<void> }): Promise<string> {
+  async replayEventsAfter (
+    lastEventId: string,
+    { send }: { send: (id: string, message: JSONRPCMessage) => Promise<void> }
+  ): Promise<string> {
     const last = this.#find(lastEventId)
     if (last === undefined) throw new Error('the event is not kept any more')
     for (const { id, message } of this.#events.filter(event => event.id > last.id && event.stream === last.stream)) {

@@ -35,15 +35,21 @@ export class McpOverHttp {
 
   async fetch (request: Request, call: EndpointCall): Promise<Response> {
     const { pathname } = new URL(request.url)
-    const body = request.method === 'POST' && isJsonContentType(request.headers.get('content-type')) ? await readJson(request) : {}
+    const body = request.method === 'POST' && isJsonContentType(request.headers.get('content-type'))
+      ? await readJson(request)
+      : {}
     if ('refusal' in body) return body.refusal
     const { parsedBody } = body
     if (pathname === '/sse') return await this.#stream(call, () => this.#sse.open(call))
     if (pathname === '/messages') return this.#sse.receive(request, parsedBody, call)
     const options = { ...body, authInfo: authOf(call) }
-    if (await isLegacyRequest(request, parsedBody)) return boundUnread(await this.#sessions.fetch(request, options, call))
+    if (await isLegacyRequest(request, parsedBody)) {
+      return boundUnread(await this.#sessions.fetch(request, options, call))
+    }
     const modern = this.#modernOf(call)
-    if (!isObject(parsedBody) || parsedBody['method'] !== 'subscriptions/listen') return boundUnread(await modern.fetch(request, options))
+    if (!isObject(parsedBody) || parsedBody['method'] !== 'subscriptions/listen') {
+      return boundUnread(await modern.fetch(request, options))
+    }
     const asked = await withinRights(parsedBody, call, this.#host.gateway)
     return await this.#stream(call, () => modern.fetch(request, { ...options, parsedBody: asked }))
   }
@@ -85,7 +91,9 @@ export class McpOverHttp {
 
   #createModern (connections: Connections): McpHttpHandler {
     const host = this.#host
-    const onerror = (error: Error): void => { this.#log.debug({ error: messageOf(error) }, 'a message could not be served') }
+    const onerror = (
+      error: Error
+    ): void => { this.#log.debug({ error: messageOf(error) }, 'a message could not be served') }
     const handler = createMcpHandler(async ({ authInfo }) => {
       const access = accessIn(authInfo)
       const server = createServer(host, { access, tracked: false })

@@ -51,7 +51,8 @@ export class LineTransport implements Transport {
 
   async send (message: JSONRPCMessage): Promise<void> {
     if (this.#closed) return
-    const isReport = 'method' in message && (message.method === 'notifications/progress' || message.method === 'notifications/message')
+    const isReport = 'method' in message
+      && (message.method === 'notifications/progress' || message.method === 'notifications/message')
     if (isReport && this.#output.writableLength > unread.reportsMax) return
     const id = 'method' in message ? undefined : message.id
     const line = id === undefined ? undefined : this.#asked.get(id)
@@ -122,8 +123,16 @@ export class LineTransport implements Transport {
 
   /** Handles a batch, which only revision 2025-03-26 has. */
   #deliverBatch (values: unknown[]): void {
-    if (values.length === 0 || values.length > batchMax) return this.#refuse(-32600, `Invalid Request: a batch has 1 to ${batchMax} messages`)
-    const line: Line = { batch: new Batch(), missing: new Set(values.flatMap(value => isObject(value) && 'method' in value && isId(value['id']) ? [value['id']] : [])), answers: [] }
+    if (values.length === 0 || values.length > batchMax) {
+      return this.#refuse(-32600, `Invalid Request: a batch has 1 to ${batchMax} messages`)
+    }
+    const line: Line = {
+      batch: new Batch(),
+      missing: new Set(
+        values.flatMap(value => isObject(value) && 'method' in value && isId(value['id']) ? [value['id']] : [])
+      ),
+      answers: []
+    }
     for (const value of values) this.#deliver(value, line.missing.size === 0 ? undefined : line)
   }
 
@@ -138,10 +147,18 @@ export class LineTransport implements Transport {
     }
     if ('method' in message && 'id' in message) {
       const { id } = message
-      if (this.#asked.has(id)) return this.#refuse(-32600, 'Invalid Request: a request with this id is still being answered', id)
+      if (this.#asked.has(id)) {
+        return this.#refuse(-32600, 'Invalid Request: a request with this id is still being answered', id)
+      }
       this.#asked.set(id, line)
-      if (line !== undefined) return line.batch.begin(id, () => { this.onmessage?.(message) }, (_answer, text) => { this.#gatherAnswer(id, line, text) })
-    } else if ('method' in message && message.method === 'notifications/cancelled') this.#forget(message.params?.['requestId'])
+      if (line !== undefined) {
+        return line.batch.begin(
+          id, () => { this.onmessage?.(message) }, (_answer, text) => { this.#gatherAnswer(id, line, text) }
+        )
+      }
+    } else if ('method' in message && message.method === 'notifications/cancelled') {
+      this.#forget(message.params?.['requestId'])
+    }
     this.onmessage?.(message)
   }
 

@@ -15,8 +15,12 @@ export class StreamPlaces {
    */
   take (caller: string): () => void {
     const own = this.#taken.get(caller) ?? 0
-    if (own >= streamsMax.caller) throw new SkilletError('OVERLOADED', `You have ${own} streams open, which is as many as one caller may have; close some`)
-    if (this.#all >= streamsMax.all) throw new SkilletError('OVERLOADED', `${streamsMax.all} streams are in use; try again later`)
+    if (own >= streamsMax.caller) {
+      throw new SkilletError('OVERLOADED', `You have ${own} streams open, which is as many as one caller may have; close some`)
+    }
+    if (this.#all >= streamsMax.all) {
+      throw new SkilletError('OVERLOADED', `${streamsMax.all} streams are in use; try again later`)
+    }
     this.#taken.set(caller, own + 1)
     this.#all++
     let held = true

@@ -38,7 +38,10 @@ export function isProtocolProcess (): boolean {
 export async function respawn (): Promise<number> {
   const terminal = isatty(0)
   const relay = startRelay()
-  const stdio = Object.assign(Array.from({ length: protocolFd + 1 }, (): 'ignore' | 'pipe' | number | Socket => 'ignore'), { 1: 2, 2: 2, [lifelineFd]: 'pipe', [protocolFd]: relay?.socket ?? 'pipe' })
+  const stdio = Object.assign(
+    Array.from({ length: protocolFd + 1 }, (): 'ignore' | 'pipe' | number | Socket => 'ignore'),
+    { 1: 2, 2: 2, [lifelineFd]: 'pipe', [protocolFd]: relay?.socket ?? 'pipe' }
+  )
   const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
     env: { ...process.env, [mark]: '1' },
     stdio
@@ -104,7 +107,9 @@ async function passOn ({ stdio }: ChildProcess): Promise<void> {
 }
 
 async function ended (child: ChildProcess): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) await new Promise(resolve => { child.once('exit', resolve) })
+  if (child.exitCode === null && child.signalCode === null) {
+    await new Promise(resolve => { child.once('exit', resolve) })
+  }
 }
 
 /** Opens the socket to the client, and watches for the end of the parent. */

@@ -1,4 +1,6 @@
-import { WebStandardStreamableHTTPServerTransport, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/server'
+import {
+  WebStandardStreamableHTTPServerTransport, type JSONRPCMessage, type RequestId
+} from '@modelcontextprotocol/server'
 import type { EndpointCall } from '../../../kernel/index.ts'
 import { Batch } from './batches.ts'
 
@@ -25,7 +27,9 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
     if (deliver === undefined) throw new Error('no server is connected')
     this.onmessage = (message, extra) => {
       const expected = extra?.request === undefined ? undefined : this.#expected.get(extra.request)
-      if ('method' in message && message.method === 'notifications/cancelled') this.#forget(message.params?.['requestId'])
+      if ('method' in message && message.method === 'notifications/cancelled') {
+        this.#forget(message.params?.['requestId'])
+      }
       if (expected === undefined || !('method' in message) || !('id' in message)) return deliver(message, extra)
       const { batch, charge } = expected
       const { id } = message

@@ -45,7 +45,11 @@ export class Sessions {
     this.#check = setInterval(() => { this.#closeIdle(performance.now() - idle.max_ms) }, idle.check_ms).unref()
   }
 
-  async fetch (request: Request, options: { parsedBody?: unknown, authInfo: AuthInfo }, call: EndpointCall): Promise<Response> {
+  async fetch (
+    request: Request,
+    options: { parsedBody?: unknown, authInfo: AuthInfo },
+    call: EndpointCall
+  ): Promise<Response> {
     const { access, caller, signal } = call
     const id = request.headers.get('mcp-session-id')
     if (id === null) {
@@ -59,7 +63,9 @@ export class Sessions {
     const last = request.headers.get('last-event-id')
     // Clients up to 1.x of the SDK send this request after every error; a stream that ends at once would make them
     // repeat it.
-    if (last !== null && session.events.isLast(last)) return rpcError(405, -32_000, 'Nothing follows this event: it was an answer')
+    if (last !== null && session.events.isLast(last)) {
+      return rpcError(405, -32_000, 'Nothing follows this event: it was an answer')
+    }
     if (request.method === 'GET') session.stream = abortSignalOf(signal)
     if (Array.isArray(options.parsedBody)) session.transport.expectBatch(request, call)
     return await session.transport.handleRequest(request, options)
@@ -70,7 +76,11 @@ export class Sessions {
     clearInterval(this.#check)
   }
 
-  async #open (request: Request, options: { parsedBody?: unknown, authInfo: AuthInfo }, { access, caller }: EndpointCall): Promise<Response> {
+  async #open (
+    request: Request,
+    options: { parsedBody?: unknown, authInfo: AuthInfo },
+    { access, caller }: EndpointCall
+  ): Promise<Response> {
     this.#makeRoom(caller)
     const events = new RecentEvents(this.#budget)
     const transport = new SessionTransport({
@@ -83,7 +93,10 @@ export class Sessions {
       }
     })
     const server = createServer(this.#host, { access, tracked: true, running: change => { session.running += change } })
-    const session: Session = { transport, events, close: () => server.close(), key: access?.key, caller, running: 0, used_ms: performance.now(), stream: undefined }
+    const session: Session = {
+      transport, events, close: () => server.close(), key: access?.key, caller, running: 0,
+      used_ms: performance.now(), stream: undefined
+    }
     await server.connect(transport)
     transport.takeBatches()
     const closed = transport.onclose
@@ -113,7 +126,9 @@ export class Sessions {
   }
 
   #closeIdle (before_ms: number): void {
-    for (const session of this.#sessions.values()) if (isIdle(session) && session.used_ms < before_ms) void session.close()
+    for (const session of this.#sessions.values()) {
+      if (isIdle(session) && session.used_ms < before_ms) void session.close()
+    }
   }
 
   /**
@@ -125,10 +140,14 @@ export class Sessions {
   #makeRoom (caller: string): void {
     const own = this.#callers.get(caller)
     if (own !== undefined && own.size >= sessionsMax.caller) {
-      if (!closeOldest(own)) throw new SkilletError('OVERLOADED', `You have ${own.size} sessions in use, which is as many as one caller may have; close some`)
+      if (!closeOldest(own)) {
+        throw new SkilletError('OVERLOADED', `You have ${own.size} sessions in use, which is as many as one caller may have; close some`)
+      }
     } else if (this.#sessions.size >= sessionsMax.all) {
       const [most] = [...this.#callers.values()].sort((a, b) => b.size - a.size)
-      if (most === undefined || !closeOldest(most)) throw new SkilletError('OVERLOADED', `${sessionsMax.all} sessions are in use; try again later`)
+      if (most === undefined || !closeOldest(most)) {
+        throw new SkilletError('OVERLOADED', `${sessionsMax.all} sessions are in use; try again later`)
+      }
     }
   }
 }

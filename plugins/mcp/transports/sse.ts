@@ -35,7 +35,9 @@ export class SseSessions {
       closed?.()
     }
     signal.addEventListener('abort', () => { void stream.close() }, { once: true })
-    return new Response(stream.body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' } })
+    return new Response(stream.body, {
+      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' }
+    })
   }
 
   receive (request: Request, message: unknown, call: Call): Response {

@@ -25,12 +25,17 @@ export function boundUnread (response: Response, ended: () => void = () => {}): 
 /**
  * Copies the stream; never rejects. It reads without waiting for the client, so that all unread bytes are in one queue.
  */
-async function pass (reader: ReadableStreamDefaultReader<Uint8Array>, controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+async function pass (
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  controller: ReadableStreamDefaultController<Uint8Array>
+): Promise<void> {
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return controller.close()
-      if ((controller.desiredSize ?? 0) <= 0) throw new Error(`the client left more than ${unreadBytesMax} bytes unread`)
+      if ((controller.desiredSize ?? 0) <= 0) {
+        throw new Error(`the client left more than ${unreadBytesMax} bytes unread`)
+      }
       controller.enqueue(value)
     }
   } catch (error) {

@@ -44,7 +44,9 @@ export class Model {
     const dtype = local && !existsSync(join(name, 'onnx/model_quantized.onnx')) ? 'fp32' : 'q8'
     const made = new Model(await idOf(folder, `${name} ${dtype}`), 0, runtime, await takesFirst(folder))
     const vector = await made.embed('a test')
-    if (!vector.every(Number.isFinite)) throw new Error('the model gives vectors that are none: a file of it must be damaged')
+    if (!vector.every(Number.isFinite)) {
+      throw new Error('the model gives vectors that are none: a file of it must be damaged')
+    }
     return new Model(made.id, vector.length, runtime, await takesFirst(folder))
   }
 
@@ -107,7 +109,11 @@ async function loadRuntime (data: ThreadData, library: () => Promise<Transformer
     transformers = await library()
   } catch (error) {
     const reason = `@huggingface/transformers can't be loaded: ${reasonOf(error)}`
-    if (!isAbsolute(data.model)) throw new Error(`${data.model} is a name on the hub, which only a folder can stand for here, since ${reason}`, { cause: error })
+    if (!isAbsolute(data.model)) {
+      throw new Error(`${data.model} is a name on the hub, which only a folder can stand for here, since ${reason}`, {
+        cause: error
+      })
+    }
     return loadWebAssembly(data.model, reason)
   }
   return loadTransformers(transformers, data)
@@ -134,7 +140,9 @@ async function checkSums (folder: string): Promise<void> {
   if (!existsSync(path)) return
   for (const line of (await readFile(path, 'utf8')).split('\n')) {
     const [, sum, file] = /^([0-9a-f]{64})\s+\*?(\S+)$/.exec(line) ?? []
-    if (file !== undefined && await hashOf(join(folder, file)) !== sum) throw new Error(`${join(folder, file)} is damaged: its hash is not the one in ${sumsFile}`)
+    if (file !== undefined && await hashOf(join(folder, file)) !== sum) {
+      throw new Error(`${join(folder, file)} is damaged: its hash is not the one in ${sumsFile}`)
+    }
   }
 }
 
@@ -143,9 +151,13 @@ async function hashOf (path: string): Promise<string> {
 }
 
 async function idOf (folder: string, name: string): Promise<string> {
-  const files = ['onnx/model_quantized.onnx', 'onnx/model.onnx', 'tokenizer.json'].map(file => join(folder, file)).filter(existsSync)
+  const files = ['onnx/model_quantized.onnx', 'onnx/model.onnx', 'tokenizer.json'].map(file => join(folder, file))
+    .filter(existsSync)
   const sums = await Promise.all(files.map(hashOf))
-  return createHash('sha256').update([sums.length > 1 ? '' : name, tokensMax, ...sums].join('\n')).digest('hex').slice(0, 32)
+  return createHash('sha256')
+    .update([sums.length > 1 ? '' : name, tokensMax, ...sums].join('\n'))
+    .digest('hex')
+    .slice(0, 32)
 }
 
 /** What the folder of a sentence-transformers model says of how tokens are pooled. */

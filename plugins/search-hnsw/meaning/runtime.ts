@@ -25,5 +25,8 @@ export const tokensMax = 256
 
 /** What an error says; without what Node says of modules behind the name of the one that is missing. */
 export function reasonOf (error: unknown): string {
-  return ((error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '').replace(/ imported from .*/, '')
+  return ((error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '').replace(
+    / imported from .*/,
+    ''
+  )
 }

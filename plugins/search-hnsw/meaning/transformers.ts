@@ -5,13 +5,17 @@ import type { PreTrainedModel, PreTrainedTokenizer, Tensor } from '@huggingface/
 import type { ThreadData } from './protocol.ts'
 import { tokensMax, type Runtime, type Tokens, type TokenVectors } from './runtime.ts'
 
-export type Transformers = Pick<typeof import('@huggingface/transformers'), 'AutoModel' | 'AutoTokenizer' | 'env' | 'LogLevel'>
+export type Transformers =
+  Pick<typeof import('@huggingface/transformers'), 'AutoModel' | 'AutoTokenizer' | 'env' | 'LogLevel'>
 
 /** A text's tokens, as the model takes them. */
 interface Inputs { input_ids: Tensor }
 
 /** @throws Error when a file is missing or damaged */
-export async function loadTransformers ({ AutoModel, AutoTokenizer, env, LogLevel }: Transformers, { model: name, models_dir, allow_download, threads }: ThreadData): Promise<Runtime> {
+export async function loadTransformers (
+  { AutoModel, AutoTokenizer, env, LogLevel }: Transformers,
+  { model: name, models_dir, allow_download, threads }: ThreadData
+): Promise<Runtime> {
   const local = isAbsolute(name)
   env.logLevel = LogLevel.ERROR
   env.allowLocalModels = local
@@ -25,7 +29,12 @@ export async function loadTransformers ({ AutoModel, AutoTokenizer, env, LogLeve
     dtype: local && !existsSync(join(name, 'onnx/model_quantized.onnx')) ? 'fp32' : 'q8',
     local_files_only,
     // One text at a time has little to share among threads; what they share, they wait for by spinning.
-    session_options: { intraOpNumThreads: threads, interOpNumThreads: 1, executionMode: 'sequential', extra: { session: { intra_op: { allow_spinning: '0' } } } }
+    session_options: {
+      intraOpNumThreads: threads,
+      interOpNumThreads: 1,
+      executionMode: 'sequential',
+      extra: { session: { intra_op: { allow_spinning: '0' } } }
+    }
   })
   return {
     name: 'onnxruntime-node',
@@ -47,6 +56,8 @@ async function run (model: PreTrainedModel, inputs: Inputs): Promise<TokenVector
   const { last_hidden_state } = await model(inputs) as { last_hidden_state?: Tensor }
   const [, tokens = 0, dimensions = 0] = last_hidden_state?.dims ?? []
   const data: unknown = last_hidden_state?.data
-  if (!(data instanceof Float32Array) || tokens === 0 || data.length !== tokens * dimensions) throw new Error('the model does not give a vector for each token')
+  if (!(data instanceof Float32Array) || tokens === 0 || data.length !== tokens * dimensions) {
+    throw new Error('the model does not give a vector for each token')
+  }
   return { data, dimensions, tokens }
 }

@@ -94,7 +94,9 @@ export class Vectors {
   add (text: string, vector: Float32Array): void {
     const tools = this.#waiting.get(text)
     if (tools === undefined) return
-    if (vector.length !== this.#dimensions || !vector.every(Number.isFinite)) throw new Error(`the model gave no vector of ${this.#dimensions} numbers for "${text.slice(0, 80)}"`)
+    if (vector.length !== this.#dimensions || !vector.every(Number.isFinite)) {
+      throw new Error(`the model gave no vector of ${this.#dimensions} numbers for "${text.slice(0, 80)}"`)
+    }
     this.#waiting.delete(text)
     const slot = this.#held++
     this.#matrix.set(rowsBefore + slot, vector)
@@ -120,7 +122,9 @@ export class Vectors {
    * @param whole the query's vector; @param parts those of its sentences: a tool counts by the mean of the whole and
    * its best part
    */
-  find (whole: Float32Array, parts: readonly Float32Array[], nearest: number, also: Uint32Array, among?: Uint32Array): Found {
+  find (
+    whole: Float32Array, parts: readonly Float32Array[], nearest: number, also: Uint32Array, among?: Uint32Array
+  ): Found {
     for (const [i, vector] of [whole, ...parts].entries()) this.#matrix.set(query_row + i, vector)
     const candidates = among !== undefined
       ? this.#nearestAmong(among, parts.length, nearest)
@@ -138,7 +142,9 @@ export class Vectors {
     const found = new Set<number>()
     for (const [i, vector] of vectors.entries()) {
       const wanted = Math.min(i === 0 ? nearest : Math.ceil(nearest / 2), this.#slots.size)
-      for (const slot of graph.searchKnn([...vector], wanted).neighbors) for (const tool of this.#toolsOf[slot] ?? []) found.add(tool)
+      for (const slot of graph.searchKnn([...vector], wanted).neighbors) {
+        for (const tool of this.#toolsOf[slot] ?? []) found.add(tool)
+      }
     }
     return found
   }

@@ -28,7 +28,8 @@ interface OutputTensor { readonly dims: readonly number[], readonly data: unknow
  * @throws Error when a file is missing or damaged
  */
 export async function loadWebAssembly (folder: string, reason: string): Promise<Runtime> {
-  const [tokenizerFile, configFile] = await Promise.all(['tokenizer.json', 'tokenizer_config.json'].map(name => readJson(join(folder, name))))
+  const [tokenizerFile, configFile] =
+    await Promise.all(['tokenizer.json', 'tokenizer_config.json'].map(name => readJson(join(folder, name))))
   const tokenizer = new Tokenizer(tokenizerFile ?? {}, configFile ?? {})
   const quantized = join(folder, 'onnx/model_quantized.onnx')
   const weights = await readFile(existsSync(quantized) ? quantized : join(folder, 'onnx/model.onnx'))
@@ -37,7 +38,10 @@ export async function loadWebAssembly (folder: string, reason: string): Promise<
   // More threads are workers of their own: where other work has the cores, a text took up to four times as long with
   // two.
   ort.env.wasm.numThreads = 1
-  ort.env.wasm.wasmPaths = { mjs: new URL('ort-wasm-simd-threaded.mjs', library).href, wasm: new URL('ort-wasm-simd-threaded.wasm', library).href }
+  ort.env.wasm.wasmPaths = {
+    mjs: new URL('ort-wasm-simd-threaded.mjs', library).href,
+    wasm: new URL('ort-wasm-simd-threaded.wasm', library).href
+  }
   const session = await ort.InferenceSession.create(weights, { executionProviders: ['wasm'] })
   const special = [...tokenizer.get_added_tokens_decoder()].filter(([, token]) => token.special)
   return {
@@ -45,7 +49,8 @@ export async function loadWebAssembly (folder: string, reason: string): Promise<
     reason,
     unknown_id: unknownOf(tokenizer, tokenizerFile, configFile),
     special_ids: new Set(special.map(([id]) => id)),
-    tokenize: (text, add_special_tokens) => tokens(ort, session, tokenizer.encode(text, { add_special_tokens }).ids.slice(0, tokensMax))
+    tokenize: (text, add_special_tokens) =>
+      tokens(ort, session, tokenizer.encode(text, { add_special_tokens }).ids.slice(0, tokensMax))
   }
 }
 
@@ -57,13 +62,17 @@ async function run (ort: Library, session: Session, ids: readonly number[]): Pro
   const dims = [1, ids.length]
   const inputs: Record<string, OutputTensor> = {}
   for (const name of session.inputNames) {
-    const values = name === 'input_ids' ? BigInt64Array.from(ids, BigInt) : new BigInt64Array(ids.length).fill(name === 'attention_mask' ? 1n : 0n)
+    const values = name === 'input_ids'
+      ? BigInt64Array.from(ids, BigInt)
+      : new BigInt64Array(ids.length).fill(name === 'attention_mask' ? 1n : 0n)
     inputs[name] = new ort.Tensor('int64', values, dims)
   }
   const output = (await session.run(inputs))['last_hidden_state']
   const [, count = 0, dimensions = 0] = output?.dims ?? []
   const data = output?.data
-  if (!(data instanceof Float32Array) || count === 0 || data.length !== count * dimensions) throw new Error('the model does not give a vector for each token')
+  if (!(data instanceof Float32Array) || count === 0 || data.length !== count * dimensions) {
+    throw new Error('the model does not give a vector for each token')
+  }
   return { data, dimensions, tokens: count }
 }
 

@@ -6,7 +6,9 @@ const lastMax = 3
 
 /** The sentences of a text, in order, or none where there is only one. Of a long text those in the middle are one. */
 export function sentencesOf (text: string): string[] {
-  const sentences = text.split(/(?<=[.!?;])\s+|(?<=[。！？；])|\n+/).map(sentence => sentence.trim()).filter(sentence => sentence !== '')
+  const sentences = text.split(/(?<=[.!?;])\s+|(?<=[。！？；])|\n+/)
+    .map(sentence => sentence.trim())
+    .filter(sentence => sentence !== '')
   if (sentences.length < 2) return []
   if (sentences.length <= sentencesMax) return sentences
   const first = sentencesMax - lastMax - 1

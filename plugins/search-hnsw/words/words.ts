@@ -24,8 +24,10 @@ const empty = new Set((
 export function wordsOf (text: string, keepEmpty = false): Word[] {
   const words: Word[] = []
   for (const [match] of text.normalize('NFKD').replace(/\p{M}+/gu, '').matchAll(run)) {
-    const parts = (match.match(piece) ?? []).flatMap(part => unspaced.test(part) ? pairs(part) : [stem(part.toLowerCase())])
-    const kept = keepEmpty || parts.length > 1 ? parts : parts.filter((_, i) => !empty.has(match.toLowerCase()) || i > 0)
+    const parts = (match.match(piece) ?? []).flatMap(part =>
+      unspaced.test(part) ? pairs(part) : [stem(part.toLowerCase())])
+    const kept =
+      keepEmpty || parts.length > 1 ? parts : parts.filter((_, i) => !empty.has(match.toLowerCase()) || i > 0)
     if (kept.length > 0) words.push({ whole: stem(match.toLowerCase().replace(/[_\-.:/]/g, '')), parts: kept })
   }
   return words
@@ -60,8 +62,8 @@ export function isNear (a: string, b: string): boolean {
   const rest = Math.min(a.length, b.length) - start
   while (end < rest && a.charCodeAt(a.length - 1 - end) === b.charCodeAt(b.length - 1 - end)) end++
   const different = Math.max(a.length, b.length) - start - end
-  return different <= 1 || (different === 2 && a.length === b.length &&
-    a.charCodeAt(start) === b.charCodeAt(start + 1) && a.charCodeAt(start + 1) === b.charCodeAt(start))
+  return different <= 1 || (different === 2 && a.length === b.length
+    && a.charCodeAt(start) === b.charCodeAt(start + 1) && a.charCodeAt(start + 1) === b.charCodeAt(start))
 }
 
 /** An identifier as words with spaces between: `getHTTPStatus_code` → `get HTTP Status code`. */

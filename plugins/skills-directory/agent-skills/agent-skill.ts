@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { messageOf, replaceFile, SKILL_NAME, type ManifestFrame, type SkillWarning, type ToolDefinition } from '../../../kernel/index.ts'
+import {
+  messageOf, replaceFile, SKILL_NAME, type ManifestFrame, type SkillWarning, type ToolDefinition
+} from '../../../kernel/index.ts'
 import { scriptTools } from './agent-scripts.ts'
 import { firstLine, readText, SkillFault, textBytesMax } from '../shared/files.ts'
 import { guessFrontmatter, parseFrontmatter, splitInstructions } from '../shared/frontmatter.ts'
@@ -22,7 +24,9 @@ const known = new Set(['name', 'description', 'license', 'compatibility', 'metad
  * @param manifest a `skill.toml` that says `runtime = "agent"`, for permissions and version
  * @throws SkillFault
  */
-export async function readAgentSkill (folder: Folder, path: string, manifest: ManifestFrame, data: DescriberData): Promise<{ skill: DescribedSkill, warnings: SkillWarning[] }> {
+export async function readAgentSkill (
+  folder: Folder, path: string, manifest: ManifestFrame, data: DescriberData
+): Promise<{ skill: DescribedSkill, warnings: SkillWarning[] }> {
   const warnings: SkillWarning[] = []
   const warn = (warning: string, at = path): void => { warnings.push({ name: folder.name, path: at, warning }) }
   const { yaml, instructions } = splitInstructions(readText(path, textBytesMax))
@@ -64,43 +68,71 @@ function readFrontmatter (path: string, yaml: string, warn: Warn): Record<string
 }
 
 function checkName ({ name, path }: Folder, given: unknown, warn: Warn): void {
-  if (basename(path) !== name) warn(`the folder's name "${basename(path)}" is not one of a-z, 0-9 and -: the skill is called "${name}"`, path)
-  if (given === undefined || given === null) warn('SKILL.md has no name: the skill is called by its folder\'s')
-  else if (typeof given !== 'string' || !SKILL_NAME.test(given)) warn(`SKILL.md: name must be 1 to 64 of a-z, 0-9 and -: the skill is called "${name}"`)
-  else if (given !== name) warn(`SKILL.md names the skill "${given}", but its folder is "${basename(path)}": it is called "${name}"`)
+  if (basename(path) !== name) {
+    warn(`the folder's name "${basename(path)}" is not one of a-z, 0-9 and -: the skill is called "${name}"`, path)
+  }
+  if (given === undefined || given === null) {
+    warn('SKILL.md has no name: the skill is called by its folder\'s')
+  } else if (typeof given !== 'string' || !SKILL_NAME.test(given)) {
+    warn(`SKILL.md: name must be 1 to 64 of a-z, 0-9 and -: the skill is called "${name}"`)
+  } else if (given !== name) {
+    warn(`SKILL.md names the skill "${given}", but its folder is "${basename(path)}": it is called "${name}"`)
+  }
 }
 
 function checkOthers (values: Record<string, unknown>, warn: Warn): void {
   const unknown = Object.keys(values).filter(key => !known.has(key))
-  if (unknown.length > 0) warn(firstLine(`SKILL.md has keys that the format does not know: ${unknown.map(key => `"${key.slice(0, 64)}"`).join(', ')}`))
+  if (unknown.length > 0) {
+    warn(firstLine(
+      `SKILL.md has keys that the format does not know: ${unknown.map(key => `"${key.slice(0, 64)}"`).join(', ')}`
+    ))
+  }
   const { license, compatibility, metadata, 'allowed-tools': tools } = values
   if (license !== undefined && typeof license !== 'string') warn('SKILL.md: license should be a text')
-  if (compatibility !== undefined && (typeof compatibility !== 'string' || compatibility.length > compatibilityMax)) warn(`SKILL.md: compatibility should be a text of at most ${compatibilityMax} characters`)
-  if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))) warn('SKILL.md: metadata should be a table')
-  if (tools !== undefined && typeof tools !== 'string' && !(Array.isArray(tools) && tools.every(tool => typeof tool === 'string'))) warn('SKILL.md: allowed-tools should be a text or a list of texts')
+  if (compatibility !== undefined && (typeof compatibility !== 'string' || compatibility.length > compatibilityMax)) {
+    warn(`SKILL.md: compatibility should be a text of at most ${compatibilityMax} characters`)
+  }
+  if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))) {
+    warn('SKILL.md: metadata should be a table')
+  }
+  if (
+    tools !== undefined
+    && typeof tools !== 'string'
+    && !(Array.isArray(tools) && tools.every(tool => typeof tool === 'string'))
+  ) {
+    warn('SKILL.md: allowed-tools should be a text or a list of texts')
+  }
 }
 
 /** The description, or else the first paragraph of the instructions. */
 function describe (path: string, given: unknown, instructions: string, warn: Warn): string {
   let text = typeof given === 'string' ? given.trim() : ''
   if (text === '') {
-    text = instructions.split(/\n\s*\n/).map(paragraph => paragraph.replace(/^#+\s*/gm, '').replace(/\s+/g, ' ').trim()).find(paragraph => paragraph !== '')?.slice(0, descriptionUsual) ?? ''
+    text = instructions.split(/\n\s*\n/)
+      .map(paragraph => paragraph.replace(/^#+\s*/gm, '').replace(/\s+/g, ' ').trim())
+      .find(paragraph => paragraph !== '')
+      ?.slice(0, descriptionUsual) ?? ''
     if (text === '') throw new SkillFault(path, `${basename(path)} has no description`)
     warn(`${basename(path)} has no description: the beginning of its text stands in for it`)
   }
-  if (text.length > descriptionUsual) warn(`SKILL.md: description has ${text.length} characters; the format allows ${descriptionUsual}`)
+  if (text.length > descriptionUsual) {
+    warn(`SKILL.md: description has ${text.length} characters; the format allows ${descriptionUsual}`)
+  }
   return text.slice(0, descriptionMax)
 }
 
 function versionOf (metadata: unknown): string | undefined {
-  const version: unknown = typeof metadata === 'object' && metadata !== null && Object.hasOwn(metadata, 'version') ? Reflect.get(metadata, 'version') : undefined
+  const version: unknown = typeof metadata === 'object' && metadata !== null && Object.hasOwn(metadata, 'version')
+    ? Reflect.get(metadata, 'version')
+    : undefined
   const text = typeof version === 'number' ? String(version) : version
   return typeof text === 'string' && text !== '' && text.length <= 64 ? text : undefined
 }
 
 /** The tools that every such folder has. They run in a script thread; see agent-tools.ts. */
 function fileTools (name: string, description: string): ToolDefinition[] {
-  const path = { name: 'path', type: 'string', description: 'Path within the skill\'s folder', maxLength: 4096 } as const
+  const path =
+    { name: 'path', type: 'string', description: 'Path within the skill\'s folder', maxLength: 4096 } as const
   const sources: ToolSource[] = [{
     name: 'instructions',
     description: firstOf(`Read the instructions of the skill ${name}, before anything else of it is used. ${description}`),
@@ -112,7 +144,13 @@ function fileTools (name: string, description: string): ToolDefinition[] {
       { ...path, required: true },
       { name: 'from_line', type: 'integer', description: 'First line, from 1', default: 1, minimum: 1 },
       { name: 'lines', type: 'integer', description: 'How many lines; all where absent', minimum: 1 },
-      { name: 'encoding', type: 'string', description: 'utf8: text; base64: bytes, of any file', enum: ['utf8', 'base64'], default: 'utf8' }
+      {
+        name: 'encoding',
+        type: 'string',
+        description: 'utf8: text; base64: bytes, of any file',
+        enum: ['utf8', 'base64'],
+        default: 'utf8'
+      }
     ]
   }, {
     name: 'list',
@@ -127,7 +165,10 @@ function firstOf (text: string): string {
 }
 
 /** A module with the tools of one folder, named by its content: running calls keep the instructions they began with. */
-async function writeModule (about: { folder: string, instructions: string }, { cache_dir }: DescriberData): Promise<string> {
+async function writeModule (
+  about: { folder: string, instructions: string },
+  { cache_dir }: DescriberData
+): Promise<string> {
   const tools = new URL('../agent-skills/agent-tools.js', import.meta.url).href
   const text = `import { toolsOf } from ${JSON.stringify(tools)}\nexport default { tools: toolsOf(${JSON.stringify(about)}) }\n`
   mkdirSync(cache_dir, { recursive: true, mode: 0o700 })

@@ -43,7 +43,9 @@ async function read (folder: string, { path, from_line, lines, encoding }: Read)
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stats = await file.stat()
-    if (!stats.isFile()) throw new Error(`"${path}" is ${stats.isDirectory() ? 'a folder: list shows what is in it' : 'no regular file'}`)
+    if (!stats.isFile()) {
+      throw new Error(`"${path}" is ${stats.isDirectory() ? 'a folder: list shows what is in it' : 'no regular file'}`)
+    }
     if (stats.size > readBytesMax) throw new Error(`"${path}" has ${stats.size} bytes; the most is ${readBytesMax}`)
     const bytes = await file.readFile()
     if (encoding === 'base64') return bytes.toString('base64')
@@ -66,7 +68,10 @@ function range (text: string, from: number, count: number | undefined): string {
   return text.split(/(?<=\n)/).slice(from - 1, count === undefined ? undefined : from - 1 + count).join('')
 }
 
-async function list (folder: string, path: string): Promise<{ files: { path: string, bytes: number }[], truncated: boolean }> {
+async function list (
+  folder: string,
+  path: string
+): Promise<{ files: { path: string, bytes: number }[], truncated: boolean }> {
   const { root, real } = await within(folder, path)
   const files: { path: string, bytes: number }[] = []
   const walk = async (at: string, depth: number): Promise<boolean> => {
@@ -112,7 +117,8 @@ async function sizeOf (root: string, path: string): Promise<number | undefined> 
 }
 
 const meanings: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist', ENOTDIR: 'it is no folder', ELOOP: 'its links lead in a circle', EACCES: 'permission denied', ENAMETOOLONG: 'its name is too long'
+  ENOENT: 'it does not exist', ENOTDIR: 'it is no folder', ELOOP: 'its links lead in a circle',
+  EACCES: 'permission denied', ENAMETOOLONG: 'its name is too long'
 }
 
 function meaning (error: unknown): string {

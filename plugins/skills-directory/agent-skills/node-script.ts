@@ -86,8 +86,8 @@ function isMain (text: string): boolean {
 function acts (source: NodeSource): boolean {
   const statements = childrenOf(source.root)
   const exports =
-    statements.some(({ name }) => name === 'ExportDeclaration') ||
-    /\b(?:module\.)?exports\b(?:\.\w+)?\s*=/.test(source.text)
+    statements.some(({ name }) => name === 'ExportDeclaration')
+    || /\b(?:module\.)?exports\b(?:\.\w+)?\s*=/.test(source.text)
   const doing = statements
     .filter(({ name }) =>
       ['ExpressionStatement', 'ForStatement', 'WhileStatement', 'IfStatement', 'TryStatement'].includes(name)
@@ -159,8 +159,8 @@ function leastBy (source: NodeSource, { parent }: Node): number | undefined {
   const statement = parent.parent?.parent?.parent
   const leaves = statement?.name === 'IfStatement' && /process\.exit|throw|return/.test(source.of(statement))
   const [, operator, number] =
-    /^process\.argv\.length\s*(<=?|!==?|===?)\s*(\d+)$/.exec(parent.parent === null ? '' : source.of(parent.parent)) ??
-    []
+    /^process\.argv\.length\s*(<=?|!==?|===?)\s*(\d+)$/.exec(parent.parent === null ? '' : source.of(parent.parent))
+    ?? []
   if (number === undefined || !leaves) return 0
   return Math.max(0, Number(number) - 2 + (operator === '<=' || operator?.startsWith('==') === true ? 1 : 0))
 }

@@ -44,21 +44,21 @@ export function readArgparse (source: PythonSource, all: readonly Found[]): Pars
   })
   const commands = all.filter(({ call }) => call.name.endsWith('.add_subparsers'))
   const dynamic =
-    made.length > 1 ||
-    spread ||
-    named.has('parents') ||
-    commands.length > 0 ||
-    found.includes(undefined) ||
-    all.some(({ call: { name } }) => /\.parse_known_(?:intermixed_)?args$/.test(name)) ||
-    isPassedOn(source, all, receivers)
+    made.length > 1
+    || spread
+    || named.has('parents')
+    || commands.length > 0
+    || found.includes(undefined)
+    || all.some(({ call: { name } }) => /\.parse_known_(?:intermixed_)?args$/.test(name))
+    || isPassedOn(source, all, receivers)
   const read = found.flatMap(one => one ?? [])
   return {
     description: source.string(named.get('description')),
     usage: source.string(named.get('usage')),
     arguments: dynamic ? undefined : read,
     needs:
-      read.some(({ required }) => required) ||
-      commands.some(({ call }) => source.value(call.named.get('required')) === true)
+      read.some(({ required }) => required)
+      || commands.some(({ call }) => source.value(call.named.get('required')) === true)
   }
 }
 

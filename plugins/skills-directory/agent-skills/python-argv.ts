@@ -53,9 +53,9 @@ export function readArgv (source: PythonSource, usage: string | undefined): Argv
 function isArgv (source: PythonSource, node: Node): boolean {
   if (node.name === 'MemberExpression') return /^(?:sys|_sys)\s*\.\s*argv$/.test(source.of(node))
   return (
-    source.of(node) === 'argv' &&
-    node.parent?.name !== 'ImportStatement' &&
-    /^\s*from sys import [^\n]*\bargv\b/m.test(source.text)
+    source.of(node) === 'argv'
+    && node.parent?.name !== 'ImportStatement'
+    && /^\s*from sys import [^\n]*\bargv\b/m.test(source.text)
   )
 }
 
@@ -121,8 +121,8 @@ function ends (source: PythonSource, body: Node): boolean {
   if (last.name === 'RaiseStatement' || last.name === 'ReturnStatement') return true
   const call = last.name === 'ExpressionStatement' ? last.firstChild : null
   return (
-    call?.name === 'CallExpression' &&
-    /^(?:sys\.exit|exit|quit|os\._exit|usage|print_usage|die|fail)$/.test(source.call(call).name)
+    call?.name === 'CallExpression'
+    && /^(?:sys\.exit|exit|quit|os\._exit|usage|print_usage|die|fail)$/.test(source.call(call).name)
   )
 }
 

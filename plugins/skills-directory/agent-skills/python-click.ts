@@ -76,9 +76,9 @@ function readOption (source: PythonSource, call: PythonCall, taken: readonly str
   const [on = '', off = ''] = main.split('/').map(part => part.trim())
   if (spread || on === '' || names.length < positional.length) return undefined
   const name =
-    names.find(name => !name.startsWith('-')) ??
-    taken.find(name => flags.includes(`--${name.replaceAll('_', '-')}`)) ??
-    on.replace(/^-+/, '')
+    names.find(name => !name.startsWith('-'))
+    ?? taken.find(name => flags.includes(`--${name.replaceAll('_', '-')}`))
+    ?? on.replace(/^-+/, '')
   const description = helpOf(source, named, name)
   if (off !== '') return [flag(name, on, description), flag(off.replace(/^-+/, ''), off, `The opposite of ${on}`)]
   if (isFlag(source, call)) return [flag(name, on, description)]

@@ -84,8 +84,8 @@ function isGuarded (source: PythonSource): boolean {
       return false
     const body = node.getChild('Body')
     return (
-      body !== null &&
-      childrenOf(body).some(({ name }) => ![':', 'Comment', 'RaiseStatement', 'PassStatement'].includes(name))
+      body !== null
+      && childrenOf(body).some(({ name }) => ![':', 'Comment', 'RaiseStatement', 'PassStatement'].includes(name))
     )
   })
 }
@@ -105,8 +105,8 @@ function acts (source: PythonSource): boolean {
     if (node.name === 'MemberExpression') return source.of(node) === 'sys.argv'
     const { name } = source.call(node)
     return (
-      /^(?:print|input|main|run|sys\.exit|exit|quit|asyncio\.run)$/.test(name) ||
-      (node.parent?.name === 'ExpressionStatement' && !prepares(name))
+      /^(?:print|input|main|run|sys\.exit|exit|quit|asyncio\.run)$/.test(name)
+      || (node.parent?.name === 'ExpressionStatement' && !prepares(name))
     )
   })
 }
@@ -138,8 +138,8 @@ function importsIn (source: PythonSource): PythonImport[] {
 function isOptional (source: PythonSource, node: Node): boolean {
   for (let at = node.parent; at !== null; at = at.parent) {
     if (
-      at.name === 'TryStatement' &&
-      /except(?:\s*:|[^:\n]*\b(?:ImportError|ModuleNotFoundError|Exception)\b)/.test(source.of(at))
+      at.name === 'TryStatement'
+      && /except(?:\s*:|[^:\n]*\b(?:ImportError|ModuleNotFoundError|Exception)\b)/.test(source.of(at))
     )
       return true
     if (at.name === 'IfStatement' && /^if\s+(?:typing\.)?TYPE_CHECKING\b/.test(source.of(at))) return true

@@ -70,9 +70,9 @@ export function mentionOf (texts: readonly string[], file: string): Mention {
       if (/\b(?:from|import)\s+$/.test(before) || (!full && /\bscripts\/\S*$/.test(before))) continue
       named ||= run || line.startsWith(`${SCRIPTS}/`, at)
       const direct =
-        line.startsWith(`${SCRIPTS}/`, at) &&
-        /^\s*(?:\$ )?(?:\.\/)?$/.test(before) &&
-        /\s/.test(line[at + length] ?? '')
+        line.startsWith(`${SCRIPTS}/`, at)
+        && /^\s*(?:\$ )?(?:\.\/)?$/.test(before)
+        && /\s/.test(line[at + length] ?? '')
       if (run || direct) tails.push(tailOf(line.slice(at + length)))
     }
   }

@@ -11,7 +11,10 @@ const byEnding: Readonly<Record<string, { language: Language, command: readonly 
   '.js': { language: 'node', command: [process.execPath] },
   '.mjs': { language: 'node', command: [process.execPath] },
   '.cjs': { language: 'node', command: [process.execPath] },
-  '.ts': { language: 'node', command: [process.execPath, '--import', new URL('../reader/typescript.js', import.meta.url).href] }
+  '.ts': {
+    language: 'node',
+    command: [process.execPath, '--import', new URL('../reader/typescript.js', import.meta.url).href]
+  }
 }
 
 /** How a script is run. */

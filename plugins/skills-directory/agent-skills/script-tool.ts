@@ -24,8 +24,8 @@ export function toolOf (script: Script, name: string, folder: Folder, needs: Scr
   const { file, reading } = script
   const { interface: found } = reading
   const usage =
-    reading.usage ??
-    (found === undefined || found.arguments.length === 0 ? undefined : usageLine(basename(file), found))
+    reading.usage
+    ?? (found === undefined || found.arguments.length === 0 ? undefined : usageLine(basename(file), found))
   const read = found === undefined ? undefined : callOf(found)
   const tool = read === undefined ? undefined : tried(script, name, read)
   const call = read === undefined || tool === undefined ? anyArguments(script) : read

@@ -68,8 +68,8 @@ function partsOf (text: string): { main: string, told: string } {
 /** What a line tells whoever reads it or runs it; empty for other lines. */
 function saidBy (line: string): string {
   const [, comment, printed] =
-    /^\s*#(?!!)\s?(.*)$|^\s*(?:echo|printf)\s+(?:-[en]+\s+)?(?:["'](.*?)["']|[^"'].*)\s*(?:1?>&2)?\s*;?$/.exec(line) ??
-    []
+    /^\s*#(?!!)\s?(.*)$|^\s*(?:echo|printf)\s+(?:-[en]+\s+)?(?:["'](.*?)["']|[^"'].*)\s*(?:1?>&2)?\s*;?$/.exec(line)
+    ?? []
   return comment ?? printed?.replace(/\\n$/, '') ?? ''
 }
 
@@ -140,9 +140,9 @@ function placesOf (main: string, usage: string | undefined): Places {
     uses.reduce((most, { place }) => Math.max(most, place), 0)
   )
   const passes =
-    /\$[@*]|\$\{[@*]|"\$\{@:|\bshift\b(?!\s+\$\(\()/.test(main) ||
-    tested.some(use => !asked.includes(use)) ||
-    guard.other
+    /\$[@*]|\$\{[@*]|"\$\{@:|\bshift\b(?!\s+\$\(\()/.test(main)
+    || tested.some(use => !asked.includes(use))
+    || guard.other
   return { arguments: count <= placesMax ? namedPlaces(main, usage, count, least) : undefined, least, passes }
 }
 

@@ -107,7 +107,11 @@ export class DescriptionCache {
         if (entry !== undefined) present.set(folder, entry)
       }
       const since_ms = Date.now() - unusedMax_ms
-      await replaceFile(path, JSON.stringify(Object.fromEntries([...present].filter(([, { used_ms }]) => used_ms > since_ms))), { durable: false })
+      await replaceFile(
+        path,
+        JSON.stringify(Object.fromEntries([...present].filter(([, { used_ms }]) => used_ms > since_ms))),
+        { durable: false }
+      )
     } catch (error) {
       this.#log.debug({ path, error: messageOf(error) }, 'descriptions of skills could not be kept')
     }
@@ -140,7 +144,9 @@ export class DescriptionCache {
 
 /** Whether a value is a cache entry; its key guarantees its contents. */
 function isEntry (value: unknown): value is Entry {
-  return isObject(value) && typeof value['key'] === 'string' && typeof value['used_ms'] === 'number' && isObject(value['described']) && Array.isArray(value['described']['outside']) && Array.isArray(value['described']['broken']) && isObject(value['described']['skill'])
+  return isObject(value) && typeof value['key'] === 'string' && typeof value['used_ms'] === 'number'
+    && isObject(value['described']) && Array.isArray(value['described']['outside'])
+    && Array.isArray(value['described']['broken']) && isObject(value['described']['skill'])
 }
 
 async function mark (path: string): Promise<void> {

@@ -22,7 +22,9 @@ export function readReply (value: unknown, request: Request): Reply | undefined 
     case 'build': return type === 'built' ? { type } : undefined
     case 'prune': return type === 'pruned' && isCount(removed) ? { type, removed } : undefined
     case 'describe': {
-      if (type !== 'described' || !Array.isArray(descriptions) || descriptions.length !== request.folders.length) return undefined
+      if (type !== 'described' || !Array.isArray(descriptions) || descriptions.length !== request.folders.length) {
+        return undefined
+      }
       return isDescriptions(descriptions) ? { type, descriptions } : undefined
     }
   }
@@ -41,9 +43,13 @@ function isDescriptions (values: readonly unknown[]): values is Description[] {
 function isDescription (value: unknown): value is Description {
   if (!isObject(value) || typeof value['ran_code'] !== 'boolean') return false
   const { fault, skill, broken, warnings, outside } = value
-  if (fault !== undefined) return isObject(fault) && isText(fault['name']) && isText(fault['path']) && isText(fault['error']) && (fault['outside'] === undefined || isTexts(fault['outside']))
-  return isObject(skill) && isSkill(skill) && isTexts(outside) && Array.isArray(warnings) && warnings.length <= listMax && warnings.every(isWarning) &&
-    Array.isArray(broken) && broken.length <= toolsMax && broken.every(isBroken)
+  if (fault !== undefined) {
+    return isObject(fault) && isText(fault['name']) && isText(fault['path']) && isText(fault['error'])
+      && (fault['outside'] === undefined || isTexts(fault['outside']))
+  }
+  return isObject(skill) && isSkill(skill) && isTexts(outside) && Array.isArray(warnings) && warnings.length <= listMax
+    && warnings.every(isWarning)
+    && Array.isArray(broken) && broken.length <= toolsMax && broken.every(isBroken)
 }
 
 function isWarning (value: unknown): boolean {
@@ -51,27 +57,36 @@ function isWarning (value: unknown): boolean {
 }
 
 function isBroken (value: unknown): boolean {
-  return isObject(value) && isText(value['name']) && isMaybeText(value['tool']) && isText(value['path']) && isText(value['error']) && value['serving'] === undefined
+  return isObject(value) && isText(value['name']) && isMaybeText(value['tool']) && isText(value['path'])
+    && isText(value['error']) && value['serving'] === undefined
 }
 
-function isSkill ({ name, description, version, runtime, instructions, permissions, directory, module, revision, tools }: JsonObject): boolean {
-  return isText(name) && isText(description) && isMaybeText(version) && isText(runtime) && isText(directory) && isMaybeText(module) && isText(revision) &&
-    (instructions === undefined || (typeof instructions === 'string' && instructions.length <= instructionsMax)) &&
-    isObject(permissions) && typeof permissions['network'] === 'boolean' && ['write', 'env', 'secrets'].every(kind => isTexts(permissions[kind])) &&
-    Array.isArray(tools) && tools.length <= toolsMax && tools.every(isTool)
+function isSkill (
+  { name, description, version, runtime, instructions, permissions, directory, module, revision, tools }: JsonObject
+): boolean {
+  return isText(name) && isText(description) && isMaybeText(version) && isText(runtime) && isText(directory)
+    && isMaybeText(module) && isText(revision)
+    && (instructions === undefined || (typeof instructions === 'string' && instructions.length <= instructionsMax))
+    && isObject(permissions) && typeof permissions['network'] === 'boolean'
+    && ['write', 'env', 'secrets'].every(kind => isTexts(permissions[kind]))
+    && Array.isArray(tools) && tools.length <= toolsMax && tools.every(isTool)
 }
 
 function isTool (value: unknown): boolean {
   if (!isObject(value)) return false
   const { name, description, parameters, input_schema, timeout_ms, runtime, secrets, command } = value
-  return typeof name === 'string' && TOOL_NAME.test(name) && isText(description) && isMaybeText(runtime) && isTexts(secrets) && isObject(input_schema) &&
-    (timeout_ms === undefined || (isCount(timeout_ms) && timeout_ms > 0)) &&
-    (command === undefined || (isObject(command) && isText(command['program']) && Array.isArray(command['parts']) && isTexts(command['dashes']))) &&
-    Array.isArray(parameters) && parameters.every(isParameter)
+  return typeof name === 'string' && TOOL_NAME.test(name) && isText(description) && isMaybeText(runtime)
+    && isTexts(secrets) && isObject(input_schema)
+    && (timeout_ms === undefined || (isCount(timeout_ms) && timeout_ms > 0))
+    && (command === undefined
+      || (isObject(command) && isText(command['program']) && Array.isArray(command['parts'])
+        && isTexts(command['dashes'])))
+    && Array.isArray(parameters) && parameters.every(isParameter)
 }
 
 function isParameter (value: unknown): boolean {
-  return isObject(value) && isText(value['name']) && isText(value['type']) && isText(value['description']) && typeof value['required'] === 'boolean'
+  return isObject(value) && isText(value['name']) && isText(value['type']) && isText(value['description'])
+    && typeof value['required'] === 'boolean'
 }
 
 function isTexts (value: unknown): boolean {
@@ -96,5 +111,6 @@ function isPlain (value: unknown, depth: number, left: { values: number }): bool
   if (value instanceof Date) return true
   if (depth === 0 || --left.values < 0) return false
   if (Array.isArray(value)) return value.every(inner => isPlain(inner, depth - 1, left))
-  return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(inner => isPlain(inner, depth - 1, left))
+  return Object.getPrototypeOf(value) === Object.prototype
+    && Object.values(value).every(inner => isPlain(inner, depth - 1, left))
 }

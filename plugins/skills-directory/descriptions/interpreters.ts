@@ -41,9 +41,9 @@ export class Interpreters {
     if (!tools.some(({ script }) => script?.language === 'python')) return { tools: [...tools], warnings: [] }
     const python = await this.#pythonOf(name, path)
     const uv =
-      python === undefined &&
-      tools.some(({ script }) => script?.inline === true) &&
-      (await (this.#uv ??= isInPath('uv', this.#env['PATH'] ?? '')))
+      python === undefined
+      && tools.some(({ script }) => script?.inline === true)
+      && (await (this.#uv ??= isInPath('uv', this.#env['PATH'] ?? '')))
     const warnings = python?.warning === undefined ? [] : [{ name, path, warning: python.warning }]
     return {
       tools: tools.map(tool =>
@@ -116,9 +116,9 @@ function withUv (tool: ToolDefinition): ToolDefinition {
 function runBy (command: Command, file: string, [program = '', ...fixed]: readonly string[]): Command {
   const at = command.parts.findIndex(
     part =>
-      part.kind === 'argument' &&
-      part.pieces.length === 1 &&
-      part.pieces.some(piece => 'literal' in piece && piece.literal === file)
+      part.kind === 'argument'
+      && part.pieces.length === 1
+      && part.pieces.some(piece => 'literal' in piece && piece.literal === file)
   )
   const rest = command.program === file ? command.parts : command.parts.slice(at + 1)
   return {
@@ -131,8 +131,8 @@ function runBy (command: Command, file: string, [program = '', ...fixed]: readon
 async function isInPath (program: string, path: string): Promise<boolean> {
   for (const folder of path.split(delimiter)) {
     if (
-      isAbsolute(folder) &&
-      (await access(join(folder, program), constants.X_OK).then(
+      isAbsolute(folder)
+      && (await access(join(folder, program), constants.X_OK).then(
         () => true,
         () => false
       ))

@@ -117,7 +117,12 @@ export class Reading {
 
   /** Starts another thread when all threads do slow work and more work waits. */
   #widen (): void {
-    if (this.#closed || this.#queue.length === 0 || this.#lanes.size >= threadsMax || [...this.#lanes].some(({ slow_ms }) => slow_ms === undefined)) return
+    if (
+      this.#closed || this.#queue.length === 0 || this.#lanes.size >= threadsMax
+      || [...this.#lanes].some(({ slow_ms }) => slow_ms === undefined)
+    ) {
+      return
+    }
     clearTimeout(this.#idle)
     const lane: Lane = { describer: this.#kept ?? new Describer(this.#options), slow_ms: undefined, stopped: false }
     this.#kept = undefined
@@ -150,12 +155,15 @@ export class Reading {
   }
 }
 
-async function describeAll (folders: readonly Folder[], describer: Describer, watch: Watch, again = false): Promise<(Described | Fault)[]> {
+async function describeAll (
+  folders: readonly Folder[], describer: Describer, watch: Watch, again = false
+): Promise<(Described | Fault)[]> {
   const [folder, ...more] = folders
   if (folder === undefined) return []
   try {
     // Only requests that run code may take long while other folders are read.
-    const { reply, suspect } = await describer.ask({ type: 'describe', folders: [...folders] }, folder.module ? watch : undefined)
+    const { reply, suspect } =
+      await describer.ask({ type: 'describe', folders: [...folders] }, folder.module ? watch : undefined)
     const found = expect(reply, 'described').descriptions.map(description => {
       if ('fault' in description) return description.fault
       const { ran_code: _ran, ...described } = description
@@ -179,7 +187,9 @@ async function describeAll (folders: readonly Folder[], describer: Describer, wa
  * Describes faulty skills again in a new thread, since an earlier skill may have changed the thread and so caused the
  * faults.
  */
-async function withoutSuspects (folders: readonly Folder[], found: readonly (Described | Fault)[], describer: Describer, watch: Watch): Promise<(Described | Fault)[]> {
+async function withoutSuspects (
+  folders: readonly Folder[], found: readonly (Described | Fault)[], describer: Describer, watch: Watch
+): Promise<(Described | Fault)[]> {
   const faulty = folders.filter((_, i) => {
     const one = found[i]
     return one === undefined || 'error' in one || one.broken.length > 0

@@ -76,7 +76,12 @@ export class Describer {
     let timer: NodeJS.Timeout | undefined
     try {
       await thread.started(start_ms)
-      if (watch !== undefined) timer = setTimeout(watch.slow, Math.min(slow.most_ms, Math.max(slow.least_ms, slow.starts * thread.start_ms)) / (1 + watch.others))
+      if (watch !== undefined) {
+        timer = setTimeout(
+          watch.slow,
+          Math.min(slow.most_ms, Math.max(slow.least_ms, slow.starts * thread.start_ms)) / (1 + watch.others)
+        )
+      }
       const suspect = thread.ranCode
       const reply = await thread.ask(request, this.#options.limit_ms)
       if (reply.type === 'described' && reply.descriptions.some(({ ran_code }) => ran_code)) thread.ranCode = true
@@ -130,7 +135,10 @@ class Thread {
     this.#worker = new Worker(new URL('../reader/worker.js', import.meta.url), {
       workerData: { cache_dir, skill_module, port: port2 } satisfies ThreadData,
       transferList: [port2],
-      resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576) + own_mib, maxYoungGenerationSizeMb: 32 },
+      resourceLimits: {
+        maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576) + own_mib,
+        maxYoungGenerationSizeMb: 32
+      },
       env: environmentForThread(),
       execArgv: [], // flags of the program (for example for a debugger) are not for this thread
       stdin: false,
@@ -140,14 +148,20 @@ class Thread {
     })
     for (const stream of [this.#worker.stdout, this.#worker.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        if (++this.#printed <= printedMax) log.debug({ text: chunk.toString('utf8', 0, errorMax) }, 'a skill printed something while it was described')
+        if (++this.#printed <= printedMax) {
+          log.debug({ text: chunk.toString('utf8', 0, errorMax) }, 'a skill printed something while it was described')
+        }
       })
     }
     port1.on('message', value => { this.#hear(value) })
     port1.on('messageerror', () => { this.#refuse() })
     this.#worker.on('message', () => { this.#refuse() })
     this.#worker.on('messageerror', () => { this.#refuse() })
-    this.#worker.on('error', (error: unknown) => { this.#fail(isOutOfMemory(error) ? 'its module used up the memory it may have' : `its module threw where nothing caught it: ${lineOf(error)}`) })
+    this.#worker.on('error', (error: unknown) => {
+      this.#fail(isOutOfMemory(error)
+        ? 'its module used up the memory it may have'
+        : `its module threw where nothing caught it: ${lineOf(error)}`)
+    })
     this.#worker.on('exit', code => {
       this.#port.close()
       this.#fail(`its module ended the thread it was described in, with code ${code}`)
@@ -161,7 +175,8 @@ class Thread {
 
   /** Sends a request and resolves with the reply, within a time limit in milliseconds. */
   ask (request: Request, limit_ms: number): Promise<Reply> {
-    if (this.#ended === undefined) this.#port.postMessage(request) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has no origin
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    if (this.#ended === undefined) this.#port.postMessage(request)
     return this.#wait(request, limit_ms)
   }
 
@@ -174,7 +189,11 @@ class Thread {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     return new Promise<Reply>((resolve, reject) => {
       // If the main thread was busy, a reply may already wait behind the timer: it is read first.
-      const timer = setTimeout(() => { setImmediate(() => { if (this.#waiting === waiting) this.#fail(`it took longer than ${limit_ms / 1000} s to read`) }) }, limit_ms)
+      const timer = setTimeout(() => {
+        setImmediate(() => {
+          if (this.#waiting === waiting) this.#fail(`it took longer than ${limit_ms / 1000} s to read`)
+        })
+      }, limit_ms)
       const settle = (): void => {
         clearTimeout(timer)
         this.#waiting = undefined

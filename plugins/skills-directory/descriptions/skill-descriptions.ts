@@ -53,7 +53,8 @@ export class Describing {
     const directory = join(options.data_dir, 'cache', 'skills')
     this.#cache = new DescriptionCache(directory, options.log)
     this.#reading = new Reading({
-      cache_dir: directory, skill_module: skillModule, limit_ms: options.describe_ms, heap_bytes_max: options.heap_bytes_max, log: options.log
+      cache_dir: directory, skill_module: skillModule, limit_ms: options.describe_ms,
+      heap_bytes_max: options.heap_bytes_max, log: options.log
     })
   }
 
@@ -63,7 +64,11 @@ export class Describing {
    * @param wait_ms the time limit for all folders; a third of it when only slow modules are left
    * @returns the contents of each folder, in the order of the folders. Rejects only with the signal's reason.
    */
-  async describe (folders: readonly Folder[], signal: AbortSignal, { lasting, wait_ms }: { lasting: boolean, wait_ms: number }): Promise<(Described | Fault | Unread)[]> {
+  async describe (
+    folders: readonly Folder[],
+    signal: AbortSignal,
+    { lasting, wait_ms }: { lasting: boolean, wait_ms: number }
+  ): Promise<(Described | Fault | Unread)[]> {
     const reading = this.#reading
     const known = await mapAtMost(readingMax, folders, async folder => {
       const described = await this.#cache.get(folder)
@@ -72,7 +77,9 @@ export class Describing {
     })
     try {
       const found = new Map<Folder, Described | Fault>()
-      for (const [i, described] of known.entries()) if (described !== undefined && folders[i] !== undefined) found.set(folders[i], described)
+      for (const [i, described] of known.entries()) {
+        if (described !== undefined && folders[i] !== undefined) found.set(folders[i], described)
+      }
       const unknown = folders.filter(folder => !found.has(folder))
       const left = unknown.filter(folder => !this.#takeLate(folder, found))
       const done = this.#readAll(left, found)
@@ -125,7 +132,11 @@ export class Describing {
   async #readAll (folders: readonly Folder[], found: Map<Folder, Described | Fault>): Promise<void> {
     const modules = folders.filter(({ module }) => module)
     const works: Promise<void>[] = []
-    if (modules.length > 1) for (let i = 0; i < modules.length; i += togetherMax) works.push(this.#reading.build(modules.slice(i, i + togetherMax)))
+    if (modules.length > 1) {
+      for (let i = 0; i < modules.length; i += togetherMax) {
+        works.push(this.#reading.build(modules.slice(i, i + togetherMax)))
+      }
+    }
     for (const chunk of chunksOf(folders)) works.push(this.#readChunk(chunk, found))
     if (this.#reading.started) works.push(this.#reading.prune())
     await Promise.all(works)
@@ -186,8 +197,11 @@ function chunksOf (folders: readonly Folder[]): Folder[][] {
   const chunks: Folder[][] = []
   for (const one of folders) {
     const last = chunks.at(-1)
-    if (last === undefined || last.length >= togetherMax || one.module || last.some(({ module }) => module)) chunks.push([one])
-    else last.push(one)
+    if (last === undefined || last.length >= togetherMax || one.module || last.some(({ module }) => module)) {
+      chunks.push([one])
+    } else {
+      last.push(one)
+    }
   }
   return chunks
 }

@@ -25,9 +25,17 @@ export interface Shelf { place: Place, listing: Listing, outside: (name: string)
  * A set of paths to watch. When a folder is replaced by another one, its key changes, since the watcher of the old
  * folder gets no events of the new one.
  */
-interface Wanted { key: string, paths: string[], place: Place, root: string, name: string | undefined, ignored: (path: string, isFile: boolean) => boolean }
+interface Wanted {
+  key: string
+  paths: string[]
+  place: Place
+  root: string
+  name: string | undefined
+  ignored: (path: string, isFile: boolean) => boolean
+}
 
-const common = { ignoreInitial: true, followSymlinks: false, ignorePermissionErrors: true, atomic: false } satisfies ChokidarOptions
+const common =
+  { ignoreInitial: true, followSymlinks: false, ignorePermissionErrors: true, atomic: false } satisfies ChokidarOptions
 
 /**
  * Watchers of the file system for the files that matter to skills: one for each place, deep enough to see whether a
@@ -65,7 +73,10 @@ export class Watchers {
 
   #watch ({ key, paths, place, root, name, ignored }: Wanted): void {
     const { hint, log, failed } = this.#options
-    const watcher = this.#open(paths, { ...common, depth: depthMax + 1, ignored: (path, stats) => ignored(path, stats?.isFile() === true) })
+    const watcher = this.#open(
+      paths,
+      { ...common, depth: depthMax + 1, ignored: (path, stats) => ignored(path, stats?.isFile() === true) }
+    )
     this.#watchers.set(key, watcher)
     watcher.on('all', (_event, path) => {
       const [entry] = relative(root, path).split(sep)
@@ -73,9 +84,13 @@ export class Watchers {
     })
     watcher.on('ready', () => { hint(place, name) })
     watcher.on('error', error => {
-      if (hasCode(error, 'ENOSPC')) failed(`the system's limit of watched files (fs.inotify.max_user_watches) is reached: ${messageOf(error)}`)
-      else if (hasCode(error, 'EMFILE', 'ENFILE')) failed(`the system's limit of watchers (fs.inotify.max_user_instances) or open files is reached: ${messageOf(error)}`)
-      else log.debug({ paths, error: messageOf(error) }, 'something could not be watched')
+      if (hasCode(error, 'ENOSPC')) {
+        failed(`the system's limit of watched files (fs.inotify.max_user_watches) is reached: ${messageOf(error)}`)
+      } else if (hasCode(error, 'EMFILE', 'ENFILE')) {
+        failed(`the system's limit of watchers (fs.inotify.max_user_instances) or open files is reached: ${messageOf(error)}`)
+      } else {
+        log.debug({ paths, error: messageOf(error) }, 'something could not be watched')
+      }
     })
   }
 }
@@ -89,7 +104,9 @@ function wantedOf ({ place, listing, outside }: Shelf): Wanted[] {
     const linked = listing.linked.has(name)
     const module = isModule(looked)
     if (!linked && !module && files.length === 0) continue
-    const { real_path: folder, identity } = looked !== undefined && 'real_path' in looked ? looked : { real_path: join(root, name), identity: undefined }
+    const { real_path: folder, identity } = looked !== undefined && 'real_path' in looked
+      ? looked
+      : { real_path: join(root, name), identity: undefined }
     deep.push({
       key: [place.path, name, identity, folder, module, ...files].join('\0'),
       paths: [folder, ...files], place, name, root: folder,

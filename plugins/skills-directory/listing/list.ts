@@ -46,8 +46,14 @@ export interface ListOptions {
 }
 
 /** Reads the entries of a directory. Rejects only with the signal's reason. */
-export async function listSkills (directory: string, signal: AbortSignal, { known, only }: ListOptions = {}): Promise<Listing> {
-  const listing: Listing = { entries: new Map(), linked: new Set(), faults: [], real_path: undefined, identity: undefined }
+export async function listSkills (
+  directory: string,
+  signal: AbortSignal,
+  { known, only }: ListOptions = {}
+): Promise<Listing> {
+  const listing: Listing = {
+    entries: new Map(), linked: new Set(), faults: [], real_path: undefined, identity: undefined
+  }
   const fault = (error: string): void => { listing.faults.push({ name: basename(directory), path: directory, error }) }
   const names: string[] = []
   try {
@@ -71,7 +77,9 @@ export async function listSkills (directory: string, signal: AbortSignal, { know
   }
   const looked = await mapAtMost(readingMax, names.sort(), async name => {
     signal.throwIfAborted()
-    return known !== undefined && known.listing.entries.has(name) && !known.changed.has(name) ? known.listing.entries.get(name) : await look(directory, name)
+    return known !== undefined && known.listing.entries.has(name) && !known.changed.has(name)
+      ? known.listing.entries.get(name)
+      : await look(directory, name)
   })
   for (const [i, name] of names.entries()) listing.entries.set(name, looked[i])
   refuseTwins(listing.entries)
@@ -87,7 +95,13 @@ function refuseTwins (entries: Map<string, Looked>): void {
     const [skill, twin] = other === undefined || entry === looked.name ? [entry, other] : [other, entry]
     first.set(looked.name, skill)
     const refused = twin === undefined ? undefined : entries.get(twin)
-    if (twin !== undefined && refused !== undefined) entries.set(twin, { name: twin, path: refused.path, error: `the folder beside it, "${skill}", has the same name as a skill: "${looked.name}"` })
+    if (twin !== undefined && refused !== undefined) {
+      entries.set(twin, {
+        name: twin,
+        path: refused.path,
+        error: `the folder beside it, "${skill}", has the same name as a skill: "${looked.name}"`
+      })
+    }
   }
 }
 
@@ -100,8 +114,17 @@ async function look (directory: string, entry: string): Promise<Looked> {
     const module = MODULES.some(file => files.has(file))
     if (!module && !files.has(MANIFEST) && !INSTRUCTIONS.some(file => files.has(file))) return undefined
     const name = module || files.has(MANIFEST) ? entry : lenientName(entry)
-    if (!SKILL_NAME.test(name)) return { name: entry, path, error: `the folder's name "${entry}" can't be a skill's: it must be 1 to 64 of a-z, 0-9 and -` }
-    return { name, path, real_path: await realpath(path), identity: identityOf(stats), module, revision: await revisionOf(path, module, files) }
+    if (!SKILL_NAME.test(name)) {
+      return { name: entry, path, error: `the folder's name "${entry}" can't be a skill's: it must be 1 to 64 of a-z, 0-9 and -` }
+    }
+    return {
+      name,
+      path,
+      real_path: await realpath(path),
+      identity: identityOf(stats),
+      module,
+      revision: await revisionOf(path, module, files)
+    }
   } catch (error) {
     return { name: entry, path, error: `the folder can't be read: ${systemMessage(error)}` }
   }

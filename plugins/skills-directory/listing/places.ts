@@ -26,16 +26,24 @@ export function placesOf ({ bundled, directories }: Pick<DirectorySettings, 'bun
 }
 
 /** As `listSkills`, but a directory whose file system does not answer gets a fault after `limit_ms`. */
-export async function listPlace ({ path }: Place, limit_ms: number, signal: AbortSignal, options: ListOptions = {}): Promise<Listing> {
+export async function listPlace (
+  { path }: Place, limit_ms: number, signal: AbortSignal, options: ListOptions = {}
+): Promise<Listing> {
   const limit = AbortSignal.timeout(limit_ms)
   const both = AbortSignal.any([signal, limit])
   // An abort signal does not end a call that the file system blocks.
-  const late = new Promise<never>((_resolve, reject) => { both.addEventListener('abort', () => { reject(both.reason) }, { once: true }) })
+  const late = new Promise<never>((_resolve, reject) => {
+    both.addEventListener('abort', () => { reject(both.reason) }, { once: true })
+  })
   try {
     return await Promise.race([listSkills(path, both, options), late])
   } catch (error) {
     if (!limit.aborted || signal.aborted) throw error
-    const fault = { name: basename(path), path, error: `the skills directory can't be read: it took longer than ${limit_ms / 1000} s` }
+    const fault = {
+      name: basename(path),
+      path,
+      error: `the skills directory can't be read: it took longer than ${limit_ms / 1000} s`
+    }
     return { entries: new Map(), linked: new Set(), faults: [fault], real_path: path, identity: undefined }
   }
 }

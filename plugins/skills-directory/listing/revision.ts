@@ -1,7 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { isInstructions, isPassedOver, mayBeScript, REFERENCES, scriptDepthMax, SCRIPTS } from '../shared/script-files.ts'
+import {
+  isInstructions, isPassedOver, mayBeScript, REFERENCES, scriptDepthMax, SCRIPTS
+} from '../shared/script-files.ts'
 
 /** The number of a skill folder's files that count for its revision, and their maximum depth. */
 const filesMax = 1_000
@@ -20,8 +22,12 @@ export async function revisionOf (folder: string, module: boolean, present: Read
   if (module) await walk(folder, 0, hash, { left: filesMax })
   else {
     const left = { left: filesMax }
-    for (const file of [...present].filter(isTextOfSkill).sort()) if (left.left-- > 0) hash.update(await line(join(folder, file)))
-    for (const reference of REFERENCES) if (present.has(reference)) await walkReferences(join(folder, reference), hash, left)
+    for (const file of [...present].filter(isTextOfSkill).sort()) {
+      if (left.left-- > 0) hash.update(await line(join(folder, file)))
+    }
+    for (const reference of REFERENCES) {
+      if (present.has(reference)) await walkReferences(join(folder, reference), hash, left)
+    }
     if (present.has(SCRIPTS)) await walkScripts(join(folder, SCRIPTS), 0, hash, left)
   }
   return hash.digest('hex').slice(0, 32)
@@ -31,7 +37,11 @@ export async function revisionOf (folder: string, module: boolean, present: Read
 export function countsForRevision (folder: string, file: string, module = true): boolean {
   const parts = relative(folder, file).split(sep)
   if (parts.length === 1 && parts[0] === '') return true
-  if (!module) return parts.length === 1 || (parts[0] === SCRIPTS && parts.length <= scriptDepthMax + 2 && !parts.some(isPassedOver) && isScriptOrFolder(parts.at(-1) ?? ''))
+  if (!module) {
+    return parts.length === 1
+      || (parts[0] === SCRIPTS && parts.length <= scriptDepthMax + 2 && !parts.some(isPassedOver)
+        && isScriptOrFolder(parts.at(-1) ?? ''))
+  }
   return parts.length <= depthMax && parts.every(part => part !== 'node_modules' && !part.startsWith('.'))
 }
 
@@ -54,7 +64,9 @@ function isScriptOrFolder (name: string): boolean {
 /** Adds the texts that are directly in the folder; texts in subfolders are not read. */
 async function walkReferences (folder: string, hash: Hash, files: { left: number }): Promise<void> {
   const names = await readdir(folder).catch((): string[] => [])
-  for (const name of names.filter(isInstructions).sort()) if (files.left-- > 0) hash.update(await line(join(folder, name)))
+  for (const name of names.filter(isInstructions).sort()) {
+    if (files.left-- > 0) hash.update(await line(join(folder, name)))
+  }
 }
 
 /**

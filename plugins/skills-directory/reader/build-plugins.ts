@@ -15,7 +15,8 @@ const loaders: Readonly<Record<string, Loader>> = {
  * location.
  */
 export const placeDefines: Record<string, string> = {
-  'import.meta.url': '__skillet_url', 'import.meta.filename': '__skillet_file', 'import.meta.dirname': '__skillet_folder',
+  'import.meta.url': '__skillet_url', 'import.meta.filename': '__skillet_file',
+  'import.meta.dirname': '__skillet_folder',
   __filename: '__skillet_file', __dirname: '__skillet_folder'
 }
 
@@ -35,7 +36,10 @@ export const filesKnowTheirPlace: Plugin = {
       const text = (await readFile(path, 'utf8')).replace(/^#!.*/, '')
       if (!/\bimport\.meta\b|\b__(file|dir)name\b/.test(text)) return undefined
       const [url, file, folder] = [pathToFileURL(path).href, path, dirname(path)].map(value => JSON.stringify(value))
-      return { contents: `const __skillet_url = ${url}, __skillet_file = ${file}, __skillet_folder = ${folder};${text}`, loader: loaders[extname(path)] ?? 'js' }
+      return {
+        contents: `const __skillet_url = ${url}, __skillet_file = ${file}, __skillet_folder = ${folder};${text}`,
+        loader: loaders[extname(path)] ?? 'js'
+      }
     })
   }
 }
@@ -93,8 +97,15 @@ export function packagesStay (skill_module: string): Plugin {
         if (path === 'skillet/skill') return { path: skill_module }
         const found = await build.resolve(path, { kind, importer, resolveDir, pluginData: passed })
         if (found.errors.length > 0) return kind === 'import-statement' ? undefined : { path, external: true }
-        if (found.external || !found.path.includes(`${sep}node_modules${sep}`) || !/\.([cm]?js|node)$/.test(found.path)) return found
-        return { path: kind === 'require-call' || kind === 'require-resolve' ? found.path : pathToFileURL(found.path).href, external: true }
+        if (
+          found.external || !found.path.includes(`${sep}node_modules${sep}`) || !/\.([cm]?js|node)$/.test(found.path)
+        ) {
+          return found
+        }
+        return {
+          path: kind === 'require-call' || kind === 'require-resolve' ? found.path : pathToFileURL(found.path).href,
+          external: true
+        }
       })
     }
   }

@@ -25,7 +25,9 @@ interface Receipt { recipe: string, revision: string, module: string, inputs: Re
  * @returns absolute path of a module named after its content
  * @throws SkillFault with file, line and column
  */
-export async function buildModule (entry: string, revision: string, { cache_dir, skill_module }: DescriberData, inputs: Set<string>): Promise<string> {
+export async function buildModule (
+  entry: string, revision: string, { cache_dir, skill_module }: DescriberData, inputs: Set<string>
+): Promise<string> {
   const receiptPath = join(cache_dir, `${sha256(entry)}.json`)
   const kept = readReceipt(receiptPath, revision)
   if (kept !== undefined) {
@@ -65,7 +67,9 @@ async function bundle (entry: string, skill_module: string, inputs: Set<string>)
     })
     if (output === undefined) throw new Error('esbuild gave no output')
     // esbuild also names inputs that are not files, such as `(disabled):fs`.
-    for (const path of Object.keys(metafile.inputs).map(input => resolve(dirname(entry), input))) if (existsSync(path)) inputs.add(path)
+    for (const path of Object.keys(metafile.inputs).map(input => resolve(dirname(entry), input))) {
+      if (existsSync(path)) inputs.add(path)
+    }
     return output.text
   } catch (error) {
     for (const path of named) inputs.add(path)
@@ -84,7 +88,9 @@ function describeFailure (error: unknown, entry: string): string {
   if (location === null) return ` can't be built: ${firstLine(text)}`
   const place = `:${location.line}:${location.column + 1}`
   const file = resolve(dirname(entry), location.file)
-  return file === entry ? `${place} can't be built: ${firstLine(text)}` : ` can't be built: ${relative(dirname(entry), file)}${place}: ${firstLine(text)}`
+  return file === entry
+    ? `${place} can't be built: ${firstLine(text)}`
+    : ` can't be built: ${relative(dirname(entry), file)}${place}: ${firstLine(text)}`
 }
 
 function isBuildFailure (error: unknown): error is BuildFailure {
@@ -94,8 +100,14 @@ function isBuildFailure (error: unknown): error is BuildFailure {
 function readReceipt (path: string, revision: string): Receipt | undefined {
   try {
     const receipt = JSON.parse(readFileSync(path, 'utf8')) as Receipt // other contents fail the comparisons below
-    if (receipt.recipe !== recipe || receipt.revision !== revision || !existsSync(join(dirname(path), receipt.module))) return undefined
-    return Object.entries(receipt.inputs).every(([input, hash]) => sha256(readFileSync(input)) === hash) ? receipt : undefined
+    if (
+      receipt.recipe !== recipe || receipt.revision !== revision || !existsSync(join(dirname(path), receipt.module))
+    ) {
+      return undefined
+    }
+    return Object.entries(receipt.inputs).every(([input, hash]) => sha256(readFileSync(input)) === hash)
+      ? receipt
+      : undefined
   } catch {
     return undefined // missing, damaged, or without one of its inputs: build again
   }

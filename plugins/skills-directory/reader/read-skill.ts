@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
-import { messageOf, type ManifestFrame, type QuarantinedSkill, type SkillDefinition, type SkillWarning } from '../../../kernel/index.ts'
+import {
+  messageOf, type ManifestFrame, type QuarantinedSkill, type SkillDefinition, type SkillWarning
+} from '../../../kernel/index.ts'
 import { readAgentSkill } from '../agent-skills/agent-skill.ts'
 import { firstLine, isThere, SkillFault } from '../shared/files.ts'
 import { INSTRUCTIONS, MANIFEST, MODULES } from '../listing/list.ts'
@@ -23,7 +25,10 @@ export async function describeSkill (folder: Folder, data: DescriberData): Promi
     return { skill: { ...skill, digest }, broken, warnings, outside: outside(), ran_code: importing.begun }
   } catch (error) {
     const path = error instanceof SkillFault ? error.path : folder.path
-    return { fault: { name: folder.name, path, error: firstLine(messageOf(error)), outside: outside().slice(0, outsideMax) }, ran_code: importing.begun }
+    return {
+      fault: { name: folder.name, path, error: firstLine(messageOf(error)), outside: outside().slice(0, outsideMax) },
+      ran_code: importing.begun
+    }
   }
 }
 
@@ -95,13 +100,19 @@ function readNative ({ manifestPath, manifest, module, common, description }: So
   const { tools, permissions } = manifest
   if (tools === undefined || tools.length === 0) throw new SkillFault(manifestPath, 'skill.toml has no [[tools]]')
   const texts = described(manifestPath, manifest, {}, description)
-  const { defined, broken } = within(manifestPath, () => withTools(manifestPath, common.name, tools.map(readTool), permissions))
+  const { defined, broken } = within(manifestPath, () =>
+    withTools(manifestPath, common.name, tools.map(readTool), permissions))
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 32)
   return { skill: { ...common, ...texts, ...defined, revision }, broken, warnings: [] }
 }
 
 /** Reads a skill of functions, whose module is imported. */
-async function readModule ({ manifestPath, manifest, module, common, description }: Source, revision: string, data: DescriberData, importing: Importing): Promise<Read> {
+async function readModule (
+  { manifestPath, manifest, module, common, description }: Source,
+  revision: string,
+  data: DescriberData,
+  importing: Importing
+): Promise<Read> {
   if (module === undefined) {
     throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
   }
@@ -117,12 +128,15 @@ async function readModule ({ manifestPath, manifest, module, common, description
 }
 
 function refuseOtherName (path: string, given: string | undefined, folder: string): void {
-  if (given !== undefined && given !== folder) throw new SkillFault(path, `${basename(path)} names the skill "${given}", but its folder is "${folder}"; they must be equal`)
+  if (given !== undefined && given !== folder) {
+    throw new SkillFault(path, `${basename(path)} names the skill "${given}", but its folder is "${folder}"; they must be equal`)
+  }
 }
 
 /** Description and version, each from the first source that has it. */
 function described (
-  path: string, manifest: ManifestFrame, script: { description?: string, version?: string }, description: string | undefined
+  path: string, manifest: ManifestFrame, script: { description?: string, version?: string },
+  description: string | undefined
 ): Pick<SkillDefinition, 'description' | 'version'> {
   const text = manifest.description ?? script.description ?? description
   if (text === undefined) throw new SkillFault(path, 'the skill has no description')
@@ -134,11 +148,17 @@ function described (
  * Tools and permissions. A broken tool is left out, unless all tools are broken.
  * @throws Error with the fault of the first tool, when all tools are broken
  */
-function withTools (path: string, skill: string, sources: readonly (ToolSource | BrokenTool)[], permissions: ManifestFrame['permissions']): { defined: Pick<SkillDefinition, 'tools' | 'permissions'>, broken: QuarantinedSkill[] } {
+function withTools (
+  path: string, skill: string, sources: readonly (ToolSource | BrokenTool)[], permissions: ManifestFrame['permissions']
+): { defined: Pick<SkillDefinition, 'tools' | 'permissions'>, broken: QuarantinedSkill[] } {
   const { tools, broken } = defineEach(sources)
   const [first, ...more] = broken
-  if (tools.length === 0 && first !== undefined) throw new Error(`${first.error}${more.length === 0 ? '' : ` (and ${more.length} more of its tools are broken)`}`)
-  const parameters = new Set(sources.flatMap(source => 'error' in source ? [] : source.parameters.map(parameter => parameter.name)))
+  if (tools.length === 0 && first !== undefined) {
+    throw new Error(`${first.error}${more.length === 0 ? '' : ` (and ${more.length} more of its tools are broken)`}`)
+  }
+  const parameters = new Set(
+    sources.flatMap(source => 'error' in source ? [] : source.parameters.map(parameter => parameter.name))
+  )
   return {
     defined: { tools, permissions: completePermissions(permissions, parameters) },
     broken: broken.map(({ tool, error }) => ({ name: skill, tool, path, error: located(path, error) }))

@@ -16,7 +16,8 @@ const descriptionMax = 4 * 1_048_576
 let compiled: { frame: Check, tools: Check } | undefined
 /** Compiled at the first check, since compiling takes a large part of a thread's start. */
 const checks = (): { frame: Check, tools: Check } => compiled ??= {
-  frame: compileCheck(ScriptFrame, 'module', { checked: true }), tools: compileCheck(ScriptTools, 'module/tools', { checked: true })
+  frame: compileCheck(ScriptFrame, 'module', { checked: true }),
+  tools: compileCheck(ScriptTools, 'module/tools', { checked: true })
 }
 
 /** The built module, and the description in its default export. */
@@ -27,17 +28,25 @@ export interface Script { module: string, file: ScriptFrame, tools: (ToolSource 
  * @param inputs receives the files from which it was built, or that a failed build looked for
  * @throws SkillFault
  */
-export async function readScript (path: string, revision: string, data: DescriberData, inputs: Set<string>): Promise<Script> {
+export async function readScript (
+  path: string, revision: string, data: DescriberData, inputs: Set<string>
+): Promise<Script> {
   refuseUnlessSmall(path, moduleBytesMax)
   const module = await buildModule(path, revision, data, inputs)
   const exported = await importModule(path, module)
   const name = basename(path)
-  if (typeof exported !== 'object' || exported === null) throw new SkillFault(path, `${name} has no default export that is an object with tools`)
+  if (typeof exported !== 'object' || exported === null) {
+    throw new SkillFault(path, `${name} has no default export that is an object with tools`)
+  }
   const { frame, tools } = describe(path, exported)
   const wrong = checks().frame(frame)?.replace(/^module(?=[/ ])/, () => name)
   if (wrong !== undefined) throw new SkillFault(path, wrong)
   // The check above guarantees the type.
-  return { module, file: frame as ScriptFrame, tools: tools.map(tool => 'error' in tool ? tool : toolSource(tool, name)) }
+  return {
+    module,
+    file: frame as ScriptFrame,
+    tools: tools.map(tool => 'error' in tool ? tool : toolSource(tool, name))
+  }
 }
 
 /**
@@ -79,7 +88,9 @@ function describe (path: string, exported: object): { frame: unknown, tools: (De
     let length = 0
     const plain = (value: unknown): unknown => {
       const text = plainText(value)
-      if ((length += text.length) > descriptionMax) throw new SkillFault(path, `${name} describes its tools in more than ${descriptionMax} characters`)
+      if ((length += text.length) > descriptionMax) {
+        throw new SkillFault(path, `${name} describes its tools in more than ${descriptionMax} characters`)
+      }
       return parse(text) as unknown
     }
     const { tools: given, ...rest } = exported as { tools?: unknown } & Record<string, unknown>

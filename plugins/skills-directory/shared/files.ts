@@ -77,7 +77,8 @@ const meanings: Record<string, string> = {
 /** A system error as a readable message. */
 export function systemMessage (error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return ('code' in error && typeof error.code === 'string' ? meanings[error.code] : undefined) ?? firstLine(error.message)
+  return ('code' in error && typeof error.code === 'string' ? meanings[error.code] : undefined)
+    ?? firstLine(error.message)
 }
 
 /** The first line of a text with a limited length, for a list of errors. */

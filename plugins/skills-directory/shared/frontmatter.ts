@@ -8,7 +8,10 @@ export interface Parts { yaml: string | undefined, instructions: string }
 export function splitInstructions (file: string): Parts {
   const text = file.replace(/^\uFEFF/, '')
   const [whole, yaml] = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/.exec(text) ?? []
-  return { yaml: whole === undefined ? undefined : yaml ?? '', instructions: (whole === undefined ? text : text.slice(whole.length)).trim() }
+  return {
+    yaml: whole === undefined ? undefined : yaml ?? '',
+    instructions: (whole === undefined ? text : text.slice(whole.length)).trim()
+  }
 }
 
 /**
@@ -45,7 +48,10 @@ export function guessFrontmatter (yaml: string): JsonObject {
     if (key !== undefined) values.set(key, lines = [text])
     else lines?.push(line)
   }
-  return Object.fromEntries([...values].map(([key, lines]) => [key, unquote(lines.map(line => line.trim()).filter(line => !/^[|>][+-]?$/.test(line)).join(' ').trim())]))
+  return Object.fromEntries([...values].map(([key, lines]) => [
+    key,
+    unquote(lines.map(line => line.trim()).filter(line => !/^[|>][+-]?$/.test(line)).join(' ').trim())
+  ]))
 }
 
 function unquote (text: string): string {

@@ -1,5 +1,8 @@
 import { parse, TomlError } from 'smol-toml'
-import { compileCheck, isObject, ManifestFrame, ManifestTool, messageOf, SKILL_NAME, type Check, type JsonObject, type Permissions } from '../../../kernel/index.ts'
+import {
+  compileCheck, isObject, ManifestFrame, ManifestTool, messageOf, SKILL_NAME, type Check, type JsonObject,
+  type Permissions
+} from '../../../kernel/index.ts'
 import { firstLine, readText, SkillFault, textBytesMax } from './files.ts'
 import { parseFrontmatter, splitInstructions } from './frontmatter.ts'
 import type { BrokenTool, ToolSource } from './tools.ts'
@@ -10,7 +13,8 @@ export const instructionsMax = 262_144
 let compiled: { frame: Check, tool: Check } | undefined
 /** Compiled at the first check, since compiling takes a large part of a thread's start. */
 const checks = (): { frame: Check, tool: Check } => compiled ??= {
-  frame: compileCheck(ManifestFrame, 'skill.toml', { checked: true }), tool: compileCheck(ManifestTool, 'tool', { checked: true })
+  frame: compileCheck(ManifestFrame, 'skill.toml', { checked: true }),
+  tool: compileCheck(ManifestTool, 'tool', { checked: true })
 }
 
 /**
@@ -24,7 +28,8 @@ export function readManifest (path: string): { manifest: ManifestFrame, text: st
     values = parse(text)
   } catch (error) {
     const where = error instanceof TomlError ? `:${error.line}:${error.column}` : ''
-    throw new SkillFault(path, `skill.toml${where} is not valid TOML: ${firstLine(messageOf(error).replace(/^Invalid TOML document: /, ''))}`, { cause: error })
+    const why = firstLine(messageOf(error).replace(/^Invalid TOML document: /, ''))
+    throw new SkillFault(path, `skill.toml${where} is not valid TOML: ${why}`, { cause: error })
   }
   const wrong = checks().frame(values)
   if (wrong !== undefined) throw new SkillFault(path, wrong)
@@ -42,7 +47,14 @@ export function readTool (value: unknown, index: number): ToolSource | BrokenToo
 }
 
 function nativeTool ({ command, stdin, cwd, env, parameters = [], ...tool }: ManifestTool): ToolSource {
-  return { ...tool, parameters, command: { command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }), ...(env !== undefined && { env }) } }
+  return {
+    ...tool,
+    parameters,
+    command: {
+      command, ...(stdin !== undefined && { stdin }), ...(cwd !== undefined && { cwd }),
+      ...(env !== undefined && { env })
+    }
+  }
 }
 
 /** The contents of `SKILL.md`. */
@@ -54,19 +66,25 @@ export interface Instructions { name?: string, description?: string, instruction
  */
 export function readInstructions (path: string): Instructions {
   const { yaml, instructions } = splitInstructions(readText(path, textBytesMax))
-  if (instructions.length > instructionsMax) throw new SkillFault(path, `SKILL.md has ${instructions.length} characters of instructions; the most is ${instructionsMax}`)
+  if (instructions.length > instructionsMax) {
+    throw new SkillFault(path, `SKILL.md has ${instructions.length} characters of instructions; the most is ${instructionsMax}`)
+  }
   if (yaml === undefined) return { instructions }
   const values = frontmatterOf(path, yaml)
   const field = (name: string, longest: number): string | undefined => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
     if (value === undefined || value === null) return undefined
     if (typeof value !== 'string' || value.trim() === '') throw new SkillFault(path, `SKILL.md: ${name} must be a text`)
-    if (value.trim().length > longest) throw new SkillFault(path, `SKILL.md: ${name} must not have more than ${longest} characters`)
+    if (value.trim().length > longest) {
+      throw new SkillFault(path, `SKILL.md: ${name} must not have more than ${longest} characters`)
+    }
     return value.trim()
   }
   const name = field('name', 64)
   const description = field('description', 1024)
-  if (name !== undefined && !SKILL_NAME.test(name)) throw new SkillFault(path, `SKILL.md: name must be 1 to 64 of a-z, 0-9 and -`)
+  if (name !== undefined && !SKILL_NAME.test(name)) {
+    throw new SkillFault(path, `SKILL.md: name must be 1 to 64 of a-z, 0-9 and -`)
+  }
   return { ...(name !== undefined && { name }), ...(description !== undefined && { description }), instructions }
 }
 
@@ -83,16 +101,23 @@ function frontmatterOf (path: string, yaml: string): JsonObject {
  * @throws Error naming a path that is not absolute, not in the home directory, and not a placeholder of one of its
  * parameters
  */
-export function completePermissions (given: Partial<Permissions> | undefined, parameters: ReadonlySet<string>): Permissions {
+export function completePermissions (
+  given: Partial<Permissions> | undefined,
+  parameters: ReadonlySet<string>
+): Permissions {
   const write = given?.write ?? []
   for (const path of write) {
     const [, placeholder] = /^\{\{([^{}]*)\}\}/.exec(path) ?? []
     if (placeholder === undefined && !path.startsWith('/') && path !== '~' && !path.startsWith('~/')) {
       throw new Error(`permissions/write: "${path}" must be absolute, begin with "~" or be a placeholder`)
     }
-    if (placeholder !== undefined && !parameters.has(placeholder)) throw new Error(`permissions/write: "${path}" has no parameter of that name in any tool`)
+    if (placeholder !== undefined && !parameters.has(placeholder)) {
+      throw new Error(`permissions/write: "${path}" has no parameter of that name in any tool`)
+    }
   }
   const secrets = given?.secrets ?? []
   // A variable that is also a secret is passed only as a secret.
-  return { network: given?.network ?? false, write, env: (given?.env ?? []).filter(name => !secrets.includes(name)), secrets }
+  return {
+    network: given?.network ?? false, write, env: (given?.env ?? []).filter(name => !secrets.includes(name)), secrets
+  }
 }

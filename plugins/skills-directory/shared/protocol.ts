@@ -57,7 +57,12 @@ export type DescribedSkill = Omit<SkillDefinition, 'trusted'>
  * A skill, its tools that can't be served, warnings, and the files from which it was built but which its folder's
  * revision does not cover.
  */
-export interface Described { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[], outside: string[] }
+export interface Described {
+  skill: DescribedSkill
+  broken: QuarantinedSkill[]
+  warnings: SkillWarning[]
+  outside: string[]
+}
 
 /** The contents of a folder. */
 export type Description =

@@ -71,10 +71,10 @@ const data = new Set(
 /** Whether a file of `scripts/` may be a script, according to its name. */
 export function mayBeScript (name: string): boolean {
   return (
-    !name.startsWith('.') &&
-    name !== '__init__.py' &&
-    !/\.d\.[cm]?ts$/.test(name) &&
-    !data.has(extname(name).toLowerCase())
+    !name.startsWith('.')
+    && name !== '__init__.py'
+    && !/\.d\.[cm]?ts$/.test(name)
+    && !data.has(extname(name).toLowerCase())
   )
 }
 

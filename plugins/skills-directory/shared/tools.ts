@@ -1,4 +1,7 @@
-import { compileCheck, compileInputSchema, didYouMean, type FROM_CLIENT, messageOf, type Check, type JsonObject, type ParameterDescriptor, type ToolDefinition } from '../../../kernel/index.ts'
+import {
+  compileCheck, compileInputSchema, didYouMean, type FROM_CLIENT, messageOf, type Check, type JsonObject,
+  type ParameterDescriptor, type ToolDefinition
+} from '../../../kernel/index.ts'
 import { parseCommand } from '../../toolkit/parse-command.ts'
 import { firstLine } from './files.ts'
 
@@ -43,7 +46,9 @@ export function defineTools (sources: readonly ToolSource[]): ToolDefinition[] {
  * Turns tools into definitions, each separately: the fault of one tool is reported, and the other tools serve. Of two
  * tools with the same name, neither serves.
  */
-export function defineEach (sources: readonly (ToolSource | BrokenTool)[]): { tools: ToolDefinition[], broken: BrokenTool[] } {
+export function defineEach (
+  sources: readonly (ToolSource | BrokenTool)[]
+): { tools: ToolDefinition[], broken: BrokenTool[] } {
   const tools: ToolDefinition[] = []
   const broken = new Map<string, BrokenTool>()
   const names = new Set<string>()
@@ -87,7 +92,9 @@ function defineTool ({ name, description, timeout_ms, parameters: given, rules, 
     if (seen.has(parameter.name)) throw new Error(`parameter "${parameter.name}": two parameters have this name`)
     seen.add(parameter.name)
     const header = parameter.mcp_header?.toLowerCase()
-    if (header !== undefined && headers.has(header)) throw new Error(`parameter "${parameter.name}": two parameters have this mcp_header`)
+    if (header !== undefined && headers.has(header)) {
+      throw new Error(`parameter "${parameter.name}": two parameters have this mcp_header`)
+    }
     if (header !== undefined) headers.add(header)
     try {
       checkParameter(parameter)
@@ -122,7 +129,9 @@ function checkWhole (input_schema: JsonObject): void {
 }
 
 /** The description of a parameter for users. It leaves out how a value is passed on a command line. */
-function descriptor ({ name, type, description, required, secret, allow_dash: _dash, ...keywords }: ParameterSource & { required: boolean }): ParameterDescriptor {
+function descriptor ({ name, type, description, required, secret, allow_dash: _dash, ...keywords }: ParameterSource & {
+  required: boolean
+}): ParameterDescriptor {
   return { name, type, description, required, ...(secret === true && { secret }), ...keywords }
 }
 
@@ -130,25 +139,40 @@ function checkParameter (parameter: ParameterSource & { required: boolean }): vo
   if (parameter.name === '__proto__') throw new Error('the name is reserved')
   if (!parameter.name.isWellFormed()) throw new Error('the name has half of a surrogate pair, which is no character')
   if (parameter.required && 'default' in parameter) throw new Error('a required parameter can\'t have a default')
-  const { name: _name, description: _description, required: _required, secret: _secret, allow_dash: _dash, from_client, mcp_header, default: initial, ...keywords } = parameter
+  const {
+    name: _name, description: _description, required: _required, secret: _secret, allow_dash: _dash, from_client,
+    mcp_header, default: initial, ...keywords
+  } = parameter
   if (from_client !== undefined) checkFilled(from_client, parameter, initial)
-  if (mcp_header !== undefined && !['string', 'integer', 'boolean'].includes(parameter.type)) throw new Error('only a string, an integer or a boolean can have an mcp_header')
+  if (mcp_header !== undefined && !['string', 'integer', 'boolean'].includes(parameter.type)) {
+    throw new Error('only a string, an integer or a boolean can have an mcp_header')
+  }
   const check = checkOf(keywords)
   if (typeof check === 'string') throw new Error(check)
   if (initial === undefined || check === undefined) return
   const mismatch = check({ value: typeof initial === 'object' ? structuredClone(initial) : initial })
-  if (mismatch !== undefined) throw new Error(`the default does not fit the parameter: ${mismatch.replace('default/value', 'default')}`)
+  if (mismatch !== undefined) {
+    throw new Error(`the default does not fit the parameter: ${mismatch.replace('default/value', 'default')}`)
+  }
 }
 
 /** Checks that a parameter with `from_client` is optional: other callers have no such value. */
-function checkFilled (from_client: NonNullable<ParameterSource['from_client']>, { type, required }: ParameterSource, initial: unknown): void {
+function checkFilled (
+  from_client: NonNullable<ParameterSource['from_client']>,
+  { type, required }: ParameterSource,
+  initial: unknown
+): void {
   const fits = from_client === 'state' ? 'string' : 'object'
   if (type !== fits) throw new Error(`from_client = "${from_client}" needs the type "${fits}"`)
-  if (required || initial !== undefined) throw new Error('what the client fills in can be neither required nor have a default')
+  if (required || initial !== undefined) {
+    throw new Error('what the client fills in can be neither required nor have a default')
+  }
 }
 
 function schemaOf (keywords: JsonObject): JsonObject {
-  return compileInputSchema([{ ...keywords, name: 'value', type: 'string', description: '', required: false, ...keywords }])
+  return compileInputSchema([
+    { ...keywords, name: 'value', type: 'string', description: '', required: false, ...keywords }
+  ])
 }
 
 /**
@@ -176,10 +200,14 @@ function checkOf (keywords: JsonObject): Check | string | undefined {
 }
 
 const keywordsKnown = [
-  'type', 'description', 'required', 'secret', 'allow_dash', 'from_client', 'mcp_header', 'default', 'enum', 'const', 'title', 'examples', 'format', 'pattern',
-  'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'items', 'prefixItems', 'minItems',
-  'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains', 'properties', 'patternProperties', 'additionalProperties',
-  'propertyNames', 'minProperties', 'maxProperties', 'dependentRequired', 'dependentSchemas', 'anyOf', 'allOf', 'oneOf', 'not', 'if', 'then', 'else',
+  'type', 'description', 'required', 'secret', 'allow_dash', 'from_client', 'mcp_header', 'default', 'enum', 'const',
+  'title', 'examples', 'format', 'pattern',
+  'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'items',
+  'prefixItems', 'minItems',
+  'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains', 'properties', 'patternProperties',
+  'additionalProperties',
+  'propertyNames', 'minProperties', 'maxProperties', 'dependentRequired', 'dependentSchemas', 'anyOf', 'allOf', 'oneOf',
+  'not', 'if', 'then', 'else',
   'deprecated', 'readOnly', 'writeOnly'
 ]
 
@@ -187,6 +215,9 @@ const keywordsKnown = [
 function explain (message: string): string {
   const [, keyword] = /^strict mode: unknown keyword: "(.*)"$/.exec(message) ?? []
   if (keyword !== undefined) return `has an unknown key "${keyword}"${didYouMean(keyword, keywordsKnown)}`
-  if (message.startsWith('error parsing regexp: ')) return `its pattern can't be used (RE2 syntax, without lookaround and backreferences): ${message.slice('error parsing regexp: '.length)}`
-  return message.replace(/^schema is invalid: data\/properties\/value\//, '').replace(/ ignored in schema at path .*$/, '')
+  if (message.startsWith('error parsing regexp: ')) {
+    return `its pattern can't be used (RE2 syntax, without lookaround and backreferences): ${message.slice('error parsing regexp: '.length)}`
+  }
+  return message.replace(/^schema is invalid: data\/properties\/value\//, '')
+    .replace(/ ignored in schema at path .*$/, '')
 }

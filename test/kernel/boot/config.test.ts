@@ -29,7 +29,10 @@ t.test('without sources, everything has its default, and nothing can be changed'
 
 t.test('a flag is stronger than a variable, a variable than the file', async t => {
   const cwd = folder()
-  writeFileSync(join(cwd, 'skillet.toml'), '[server]\nport = 1\nhost = "::1"\nbody_bytes_max = 2048\n[skills]\ndirectories = ["mine", "/abs", "~/home"]\n')
+  writeFileSync(
+    join(cwd, 'skillet.toml'),
+    '[server]\nport = 1\nhost = "::1"\nbody_bytes_max = 2048\n[skills]\ndirectories = ["mine", "/abs", "~/home"]\n'
+  )
   const env = { SKILLET_SERVER_PORT: '2', SKILLET_SERVER_HOST: 'localhost' }
   const config = load({ cwd, env, flags: { 'server.port': 3, 'skills.directories': ['more'] } })
   const server = serverSection.of(config)
@@ -80,8 +83,14 @@ t.test('what is wrong is named, with where it stands and the nearest known name'
   refused('[server\nport = 1', /skillet\.toml:1:\d+ is not valid TOML/)
   refused('[execution]\ntimeout_ms = 700000', /timeout_ms must not be more than execution\.timeout_ms_max/)
   t.throws(() => load({ file: join(cwd, 'absent.toml') }), /absent\.toml can't be read/)
-  t.throws(() => load({ env: { SKILLET_SERVER_PROT: '1' } }), /SKILLET_SERVER_PROT is no setting; did you mean "SKILLET_SERVER_PORT"/)
-  t.throws(() => load({ env: { SKILLET_MCP_EXPOSED: 'git' } }), /SKILLET_MCP_EXPOSED is no setting; did you mean "SKILLET_MCP_EXPOSE"/)
+  t.throws(
+    () => load({ env: { SKILLET_SERVER_PROT: '1' } }),
+    /SKILLET_SERVER_PROT is no setting; did you mean "SKILLET_SERVER_PORT"/
+  )
+  t.throws(
+    () => load({ env: { SKILLET_MCP_EXPOSED: 'git' } }),
+    /SKILLET_MCP_EXPOSED is no setting; did you mean "SKILLET_MCP_EXPOSE"/
+  )
   t.throws(() => load({ env: { SKILLET_SERVER_PORT: 'many' } }), /server\.port must be integer/)
 })
 
@@ -93,9 +102,18 @@ t.test('tables of plugins and skills are open', async t => {
 
 t.test('checking what is given finds and completes the same as checking it all', async t => {
   const key = { hash: 'a'.repeat(64) }
-  const any = fc.oneof(fc.integer(), fc.boolean(), fc.string(), fc.constant([]), fc.array(fc.string()), fc.constant({}), fc.constantFrom('127.0.0.1', 'committed', 'info', 5000, [8], null))
-  const open = fc.constantFrom({ plugin: { x: { y: 1 } } }, { plugin: { x: 1 } }, { server: { keys: { ci: key } } }, { server: { keys: { ci: {} } } }, { server: 5 }, { prt: 1 }, { server: { prt: 1 } }, { skills: { config: { git: { a: 1 } } } }, {})
-  const one = fc.nat(settings.length - 1).chain(setting => fc.tuple(fc.constant(setting), fc.oneof({ weight: 4, arbitrary: fc.constant(settings[setting]?.schema.default) }, any)))
+  const any = fc.oneof(
+    fc.integer(), fc.boolean(), fc.string(), fc.constant([]), fc.array(fc.string()), fc.constant({}), fc.constantFrom(
+      '127.0.0.1', 'committed', 'info', 5000, [8], null
+    )
+  )
+  const open = fc.constantFrom({ plugin: { x: { y: 1 } } }, { plugin: { x: 1 } }, { server: { keys: { ci: key } } }, {
+    server: { keys: { ci: {} } }
+  }, { server: 5 }, { prt: 1 }, { server: { prt: 1 } }, { skills: { config: { git: { a: 1 } } } }, {})
+  const one = fc.nat(settings.length - 1).chain(setting => fc.tuple(
+    fc.constant(setting),
+    fc.oneof({ weight: 4, arbitrary: fc.constant(settings[setting]?.schema.default) }, any)
+  ))
   const given = fc.uniqueArray(one, { selector: ([setting]) => setting, maxLength: 6 })
   let right = 0
   // The settings' own defaults, which are right, are always among them.
@@ -111,6 +129,9 @@ t.test('checking what is given finds and completes the same as checking it all',
     if (wrong === undefined) right++
     t.equal(checkGiven(whole, some), wrong)
     if (wrong === undefined) t.strictSame(some, all)
-  }), { numRuns: 100, examples: [[{}, []], [{}, settings.slice(0, 6).map((setting, i): [number, unknown] => [i, setting.schema.default])]] })
+  }), {
+    numRuns: 100,
+    examples: [[{}, []], [{}, settings.slice(0, 6).map((setting, i): [number, unknown] => [i, setting.schema.default])]]
+  })
   t.ok(right > 1, `${right} right ones among them`)
 })

@@ -1,8 +1,12 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { findDirectoryFaults, historyFileName, messageOf, secureDataDirectory, silentLogger } from '../../../kernel/index.ts'
+import {
+  findDirectoryFaults, historyFileName, messageOf, secureDataDirectory, silentLogger
+} from '../../../kernel/index.ts'
 import { startKernel } from '../../support/kernel.ts'
 
 const modeOf = (path: string): number => statSync(path).mode & 0o7777
@@ -37,9 +41,12 @@ t.test('a directory that is not there is made for its owner alone, whatever lead
 
 t.test('a directory or a file in it that is open to others is closed where it is Skillet\'s', async t => {
   const place = makePlace(t)
-  const [data, history, lock] = [join(place, 'data'), join(place, 'data', historyFileName), join(place, 'data', `${historyFileName}-lock`)]
+  const [data, history, lock] =
+    [join(place, 'data'), join(place, 'data', historyFileName), join(place, 'data', `${historyFileName}-lock`)]
   chmodSync(data, 0o755)
-  t.match(findDirectoryFaults(data), [{ text: /is open to others \(its mode is 0755\)/, remedy: `close it: chmod 700 ${data}` }])
+  t.match(findDirectoryFaults(data), [
+    { text: /is open to others \(its mode is 0755\)/, remedy: `close it: chmod 700 ${data}` }
+  ])
   t.match(secure(data), { refused: undefined, said: [/data is open to others .*; it is closed now/] })
   for (const path of [history, lock]) writeFileSync(path, 'kept')
   mkdirSync(join(data, 'cache'))
@@ -61,7 +68,10 @@ t.test('what is open to others and not only Skillet\'s is refused, and left as i
   chmodSync(data, 0o1777)
   t.match(secure(data).refused, /is open to others \(its mode is 1777\); name a directory within it with --data-dir/, 'such as /tmp')
   t.equal(modeOf(data), 0o1777)
-  t.equal(secure(join(data, 'index.html')).refused, `${join(data, 'index.html')} is not a directory; name another with --data-dir`)
+  t.equal(
+    secure(join(data, 'index.html')).refused,
+    `${join(data, 'index.html')} is not a directory; name another with --data-dir`
+  )
 })
 
 t.test('symbolic links are refused, the directory itself and all that it holds', async t => {
@@ -70,12 +80,20 @@ t.test('symbolic links are refused, the directory itself and all that it holds',
   writeFileSync(elsewhere, 'theirs', { mode: 0o644 })
   symlinkSync('data', join(place, 'link'))
   symlinkSync('nowhere', join(place, 'dangling'))
-  for (const link of ['link', 'link/', 'dangling']) t.match(secure(join(place, link)).refused, /the data directory .*(link|dangling) is a symbolic link; name the directory it leads to with --data-dir/)
+  for (const link of ['link', 'link/', 'dangling']) {
+    t.match(
+      secure(join(place, link)).refused,
+      /the data directory .*(link|dangling) is a symbolic link; name the directory it leads to with --data-dir/
+    )
+  }
   for (const name of [historyFileName, `${historyFileName}-lock`, 'cache']) {
     for (const target of [elsewhere, 'nowhere']) {
       symlinkSync(target, join(place, 'data', name))
       chmodSync(join(place, 'data'), 0o755)
-      t.match(secure(join(place, 'data')), { refused: new RegExp(`holds a symbolic link, .*data/${name}; put what it leads to in its place, or remove it`), said: [] })
+      t.match(secure(join(place, 'data')), {
+        refused: new RegExp(`holds a symbolic link, .*data/${name}; put what it leads to in its place, or remove it`),
+        said: []
+      })
       t.equal(modeOf(join(place, 'data')), 0o755, 'where something is refused, nothing is changed')
       rmSync(join(place, 'data', name))
     }

@@ -16,11 +16,29 @@ t.test('what a kernel finds: broken skills, plugins that are not well, who serve
     }
   })
   const asked: AnyPlugin[] = [
-    definePlugin({ name: 'sees', slot: 'transport', setup: () => ({}), examine: ({ skills, config }): Finding[] => [{ level: 'note', about: 'skills', text: `${skills.map(({ name }) => name).join()} at ${config.execution.queue_max}` }] }),
+    definePlugin({
+      name: 'sees',
+      slot: 'transport',
+      setup: () => ({}),
+      examine: ({ skills, config }): Finding[] => [{
+        level: 'note',
+        about: 'skills',
+        text: `${skills.map(({ name }) => name).join()} at ${config.execution.queue_max}`
+      }]
+    }),
     definePlugin({ name: 'throws', slot: 'transport', setup: () => ({}), examine: () => { throw new Error('blind') } }),
     definePlugin({ name: 'silent', slot: 'transport', setup: () => ({}) })
   ]
-  const { kernel, close } = await startKernel({ plugins: [skillSource({ skills: [], quarantined, warnings: [{ name: 'odd', path: '/skills/odd/SKILL.md', warning: 'it is odd' }] }, 'more'), limping], role: 'serve' })
+  const { kernel, close } = await startKernel({
+    plugins: [
+      skillSource(
+        { skills: [], quarantined, warnings: [{ name: 'odd', path: '/skills/odd/SKILL.md', warning: 'it is odd' }] },
+        'more'
+      ),
+      limping
+    ],
+    role: 'serve'
+  })
   t.teardown(close)
   await new Promise(resolve => { setImmediate(resolve) })
   t.same(await kernel.examine(asked, never), [
@@ -37,7 +55,11 @@ t.test('what a kernel finds: broken skills, plugins that are not well, who serve
 t.test('a dead server is not one that serves', async t => {
   const dead = { ...thisProcess(), pid: 2 ** 22 + 1 }
   t.notOk(isAlive(dead))
-  const storage = { ...storageMemory, setup: async (...args: Parameters<typeof storageMemory.setup>) => overriding(await storageMemory.setup(...args), { holder: async () => ({ owner: dead, note: '' }) }) }
+  const storage = {
+    ...storageMemory,
+    setup: async (...args: Parameters<typeof storageMemory.setup>) =>
+      overriding(await storageMemory.setup(...args), { holder: async () => ({ owner: dead, note: '' }) })
+  }
   const { kernel, close } = await startKernel({ storage })
   t.teardown(close)
   t.notOk((await kernel.examine([], never)).some(({ about }) => about === 'server'))
@@ -58,16 +80,24 @@ t.test('what a tool puts out is told while it runs, where somebody listens and n
       }
     })
   })
-  const tool = (name: string, secrets: string[]) => ({ name, description: 'Talk', parameters: [], input_schema: { type: 'object' }, secrets })
+  const tool = (name: string, secrets: string[]) =>
+    ({ name, description: 'Talk', parameters: [], input_schema: { type: 'object' }, secrets })
   const skill = {
-    name: 'talk', description: 'Talks', runtime: 'talk', permissions: { network: false, write: [], env: [], secrets: [] }, directory: '/', revision: '1', trusted: true,
+    name: 'talk', description: 'Talks', runtime: 'talk',
+    permissions: { network: false, write: [], env: [], secrets: [] }, directory: '/', revision: '1', trusted: true,
     tools: [tool('open', []), tool('hushed', ['key'])]
   }
-  const { kernel, close } = await startKernel({ plugins: [talker, skillSource({ skills: [skill], quarantined: [] }, 'talks')] })
+  const { kernel, close } = await startKernel({
+    plugins: [talker, skillSource({ skills: [skill], quarantined: [] }, 'talks')]
+  })
   t.teardown(close)
   const run = async (tool_name: string, parameters = {}): Promise<string> => {
     let id = ''
-    const result = await kernel.gateway.invoke(execute, { skill_name: 'talk', tool_name, parameters }, { transport: 'cli', signal: never, accepted: given => { id = given } })
+    const result = await kernel.gateway.invoke(
+      execute,
+      { skill_name: 'talk', tool_name, parameters },
+      { transport: 'cli', signal: never, accepted: given => { id = given } }
+    )
     t.equal(result.execution_id, id)
     return id
   }

@@ -8,7 +8,8 @@ import { definePlugin, pluginApi } from '../../../kernel/index.ts'
 import { startKernel } from '../../support/kernel.ts'
 
 const cwd = mkdtempSync(join(tmpdir(), 'skillet-plugins-'))
-const source = (name: string): string => `export default { name: '${name}', api: 1, slot: 'transport', setup: () => ({ url: 'x:${name}' }) }`
+const source = (name: string): string =>
+  `export default { name: '${name}', api: 1, slot: 'transport', setup: () => ({ url: 'x:${name}' }) }`
 
 function install (name: string, manifest: object, file: string, text: string): void {
   const home = join(cwd, 'node_modules', name)
@@ -20,7 +21,9 @@ function install (name: string, manifest: object, file: string, text: string): v
 t.test('a plugin is loaded by path, and by the name of a package in the working directory or above', async t => {
   writeFileSync(join(cwd, 'mine.mjs'), source('mine'))
   install('by-main', { main: 'entry.js' }, 'entry.js', source('by-main'))
-  install('by-exports', { exports: { '.': { types: './t.d.ts', import: './entry.js' } } }, 'entry.js', source('by-exports'))
+  install(
+    'by-exports', { exports: { '.': { types: './t.d.ts', import: './entry.js' } } }, 'entry.js', source('by-exports')
+  )
   install('@scope/bare', {}, 'index.js', source('bare'))
   const below = join(cwd, 'a', 'b')
   mkdirSync(below, { recursive: true })
@@ -104,8 +107,14 @@ t.test('a plugin that was made for another version of the API is refused by its 
   let count = 0
   const plugin = "name: 'odd', slot: 'transport', setup: () => ({})"
   await refused(`export default { ${plugin}, api: 2 }`, /api-0\.mjs" \(the plugin odd\) was made for version 2 of the plugin API, and this Skillet has version 1: install a newer Skillet, or an older/)
-  await refused(`export const api = 0\nexport default { ${plugin} }`, /made for version 0 .*: install a newer version of the plugin$/)
-  await refused(`export default { ${plugin} }`, /the plugin odd\) does not say for which version .*: make it with definePlugin, or give it "api: 1"/)
+  await refused(
+    `export const api = 0\nexport default { ${plugin} }`,
+    /made for version 0 .*: install a newer version of the plugin$/
+  )
+  await refused(
+    `export default { ${plugin} }`,
+    /the plugin odd\) does not say for which version .*: make it with definePlugin, or give it "api: 1"/
+  )
   await refused(`export default { ${plugin}, api: '1' }`, /does not say/)
 
   const file = join(cwd, 'module-api.mjs')

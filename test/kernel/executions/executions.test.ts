@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
-  cancelExecution, execute, getExecution, listExecutions, SkilletError, thisProcess, type Call, type Execution, type Kernel, type Storage
+  cancelExecution, execute, getExecution, listExecutions, SkilletError, thisProcess, type Call, type Execution,
+  type Kernel, type Storage
 } from '../../../kernel/index.ts'
 import storageMemory from '../../../plugins/storage-memory/index.ts'
 import { overriding, startKernel, type TestKernelOptions } from '../../support/kernel.ts'
@@ -13,23 +14,35 @@ const wait = (_: unknown, { signal }: { signal: AbortSignal }): Promise<string> 
 
 const tools: NonNullable<TestKernelOptions['tools']> = {
   echo: { run: ({ text }) => text, parameters: [{ name: 'text', required: true }] },
-  defaults: { run: parameters => parameters, parameters: [{ name: 'count', type: 'integer', default: 20, minimum: 1 }, { name: 'who' }] },
+  defaults: {
+    run: parameters => parameters,
+    parameters: [{ name: 'count', type: 'integer', default: 20, minimum: 1 }, { name: 'who' }]
+  },
   fail: { run: () => { throw new Error('out of luck') } },
   hang: { run: wait },
   brief: { run: wait, timeout_ms: 20 },
-  secret: { run: ({ key }) => `key of ${String(key).length}`, parameters: [{ name: 'key', required: true }], secrets: ['key'] }
+  secret: {
+    run: ({ key }) => `key of ${String(key).length}`,
+    parameters: [{ name: 'key', required: true }],
+    secrets: ['key']
+  }
 }
 
 /** A kernel whose storage the test can see. */
-async function start (options: TestKernelOptions = {}): Promise<{ kernel: Kernel, storage: Storage, close: () => Promise<void> }> {
+async function start (
+  options: TestKernelOptions = {}
+): Promise<{ kernel: Kernel, storage: Storage, close: () => Promise<void> }> {
   let storage: Storage | undefined
-  const seen = { ...storageMemory, async setup (...args: Parameters<typeof storageMemory.setup>) { return storage = await storageMemory.setup(...args) } }
+  const seen = { ...storageMemory, async setup (...args: Parameters<typeof storageMemory.setup>) { return storage =
+    await storageMemory.setup(...args) } }
   const started = await startKernel({ tools, storage: seen, ...options })
   if (storage === undefined) throw new Error('no storage')
   return { ...started, storage }
 }
 
-const run = (kernel: Kernel, tool_name: string, parameters = {}, more = {}, signal = never): Promise<{ execution_id: string, status: string, output: string, duration_ms: number }> =>
+const run = (
+  kernel: Kernel, tool_name: string, parameters = {}, more = {}, signal = never
+): Promise<{ execution_id: string, status: string, output: string, duration_ms: number }> =>
   kernel.gateway.invoke(execute, { skill_name: 'subject', tool_name, parameters, ...more }, call(signal))
 
 t.test('a success is answered and recorded, with every transition on the bus in order', async t => {
@@ -38,17 +51,24 @@ t.test('a success is answered and recorded, with every transition on the bus in 
   const heard: string[] = []
   kernel.gateway.bus.on('transition', ({ execution_id, status }) => { heard.push(`${execution_id} ${status}`) })
   const accepted = (id: string): void => { heard.push(`${id} accepted`) }
-  const result = await kernel.gateway.invoke(execute, { skill_name: 'subject', tool_name: 'echo', parameters: { text: 'hé' } }, { ...call(), accepted })
+  const result = await kernel.gateway.invoke(
+    execute, { skill_name: 'subject', tool_name: 'echo', parameters: { text: 'hé' } }, { ...call(), accepted }
+  )
   t.match(result, { execution_id: /^[0-9a-f-]{36}$/, status: 'success', output: 'hé', duration_ms: Number })
   const id = result.execution_id
   t.same(heard, ['accepted', 'queued', 'running', 'success'].map(status => `${id} ${status}`))
   const record = await kernel.gateway.invoke(getExecution, { id }, call())
   t.match(record, {
-    id, skill_name: 'subject', tool_name: 'echo', runtime: 'inline', status: 'success', parameters: { text: 'hé' }, output: 'hé', output_truncated: false,
-    error: null, transport: 'cli', isolation: 'none', key: null, transitions: [{ status: 'queued' }, { status: 'running' }, { status: 'success' }]
+    id, skill_name: 'subject', tool_name: 'echo', runtime: 'inline', status: 'success', parameters: { text: 'hé' },
+    output: 'hé', output_truncated: false,
+    error: null, transport: 'cli', isolation: 'none', key: null,
+    transitions: [{ status: 'queued' }, { status: 'running' }, { status: 'success' }]
   })
   t.ok(record.created_at <= String(record.started_at) && String(record.started_at) <= String(record.finished_at))
-  t.match(await kernel.gateway.invoke(listExecutions, {}, call()), { total: 1, executions: [{ id, status: 'success' }] })
+  t.match(await kernel.gateway.invoke(listExecutions, {}, call()), {
+    total: 1,
+    executions: [{ id, status: 'success' }]
+  })
 })
 
 t.test('whoever hears of an execution can cancel it in the same turn', async t => {
@@ -56,7 +76,12 @@ t.test('whoever hears of an execution can cancel it in the same turn', async t =
   t.teardown(close)
   let cancelling: Promise<Execution> | undefined
   const accepted = (id: string): void => { cancelling = kernel.gateway.invoke(cancelExecution, { id }, call()) }
-  await t.rejects(kernel.gateway.invoke(execute, { skill_name: 'subject', tool_name: 'hang', parameters: {} }, { ...call(), accepted }), { code: 'CANCELLED' })
+  await t.rejects(
+    kernel.gateway.invoke(
+      execute, { skill_name: 'subject', tool_name: 'hang', parameters: {} }, { ...call(), accepted }
+    ),
+    { code: 'CANCELLED' }
+  )
   t.match(await cancelling, { status: 'cancelled' })
 })
 
@@ -64,7 +89,12 @@ t.test('each failure has its code, its details and its record', async t => {
   const { kernel, close } = await start()
   t.teardown(close)
   const cases: [string, object, object, object][] = [
-    ['fail', {}, {}, { code: 'TOOL_EXECUTION_FAILED', message: 'out of luck', details: { skill: 'subject', tool: 'fail' } }],
+    [
+      'fail',
+      {},
+      {},
+      { code: 'TOOL_EXECUTION_FAILED', message: 'out of luck', details: { skill: 'subject', tool: 'fail' } }
+    ],
     ['brief', {}, {}, { code: 'TIMEOUT', details: { skill: 'subject', tool: 'brief', timeout_ms: 20 } }],
     ['hang', {}, { timeout_ms: 30 }, { code: 'TIMEOUT', details: { timeout_ms: 30 } }]
   ]
@@ -81,18 +111,35 @@ t.test('each failure has its code, its details and its record', async t => {
 t.test('a request that is refused makes no execution', async t => {
   const { kernel, close } = await start({ config: { execution: { queue_max: 1, timeout_ms_max: 40_000 } } })
   t.teardown(close)
-  const refused = async (input: object, expected: { code: string, message?: RegExp | string }): Promise<void> => { await t.rejects(kernel.gateway.invoke(execute, input, call()), expected, JSON.stringify(input)) }
+  const refused = async (input: object, expected: { code: string, message?: RegExp | string }): Promise<void> => {
+    await t.rejects(kernel.gateway.invoke(execute, input, call()), expected, JSON.stringify(input))
+  }
   const base = { skill_name: 'subject', tool_name: 'echo', parameters: { text: 'x' } }
   await refused({ ...base, skill_name: 'subjet' }, { code: 'SKILL_NOT_FOUND', message: /did you mean "subject"/ })
   await refused({ ...base, skill_name: '__proto__' }, { code: 'SKILL_NOT_FOUND' })
   await refused({ ...base, skill_name: 'constructor' }, { code: 'SKILL_NOT_FOUND' })
   await refused({ ...base, tool_name: 'ecko' }, { code: 'TOOL_NOT_FOUND', message: /did you mean "echo"/ })
   await refused({ ...base, tool_name: 'toString' }, { code: 'TOOL_NOT_FOUND' })
-  await refused({ ...base, parameters: {} }, { code: 'INVALID_PARAMETERS', message: 'parameters must have the field "text"' })
-  await refused({ ...base, parameters: { text: 5 } }, { code: 'INVALID_PARAMETERS', message: 'parameters/text must be string' })
-  await refused({ ...base, parameters: { text: 'x', txet: 'y' } }, { code: 'INVALID_PARAMETERS', message: /unknown field "txet"; did you mean "text"/ })
-  await refused({ skill_name: 'subject', tool_name: 'echo' }, { code: 'INVALID_PARAMETERS', message: 'parameters must have the field "text"' })
-  await refused({ ...base, tool_name: 'defaults', parameters: { count: 0 } }, { code: 'INVALID_PARAMETERS', message: 'parameters/count must be >= 1' })
+  await refused(
+    { ...base, parameters: {} },
+    { code: 'INVALID_PARAMETERS', message: 'parameters must have the field "text"' }
+  )
+  await refused(
+    { ...base, parameters: { text: 5 } },
+    { code: 'INVALID_PARAMETERS', message: 'parameters/text must be string' }
+  )
+  await refused(
+    { ...base, parameters: { text: 'x', txet: 'y' } },
+    { code: 'INVALID_PARAMETERS', message: /unknown field "txet"; did you mean "text"/ }
+  )
+  await refused(
+    { skill_name: 'subject', tool_name: 'echo' },
+    { code: 'INVALID_PARAMETERS', message: 'parameters must have the field "text"' }
+  )
+  await refused(
+    { ...base, tool_name: 'defaults', parameters: { count: 0 } },
+    { code: 'INVALID_PARAMETERS', message: 'parameters/count must be >= 1' }
+  )
   await refused({ ...base, extra: 1 }, { code: 'INVALID_PARAMETERS', message: /unknown field "extra"/ })
   await refused({ ...base, timeout_ms: 40_001 }, { code: 'INVALID_PARAMETERS', message: /timeout_ms must be <= 40000/ })
   t.equal((await kernel.gateway.invoke(listExecutions, {}, call())).total, 0)
@@ -131,9 +178,14 @@ t.test('a caller that goes away cancels; cancel ends a running one, and conflict
   await until(() => id !== '')
   stop()
   const refused = t.rejects(running, { code: 'CANCELLED', details: { execution_id: id } })
-  t.match(await kernel.gateway.invoke(cancelExecution, { id }, call()), { id, status: 'cancelled', error: { code: 'CANCELLED' } })
+  t.match(await kernel.gateway.invoke(cancelExecution, { id }, call()), {
+    id, status: 'cancelled', error: { code: 'CANCELLED' }
+  })
   await refused
-  await t.rejects(kernel.gateway.invoke(cancelExecution, { id }, call()), { code: 'CONFLICT', details: { status: 'cancelled' } })
+  await t.rejects(kernel.gateway.invoke(cancelExecution, { id }, call()), {
+    code: 'CONFLICT',
+    details: { status: 'cancelled' }
+  })
   await t.rejects(kernel.gateway.invoke(cancelExecution, { id: 'nonsense' }, call()), { code: 'EXECUTION_NOT_FOUND' })
   await t.rejects(kernel.gateway.invoke(getExecution, { id: '__proto__' }, call()), { code: 'EXECUTION_NOT_FOUND' })
 })
@@ -186,8 +238,13 @@ t.test('what a dead process left is interrupted, what a living one runs is not, 
   await until(() => storage?.cancelRequests().length === 0)
 })
 
-/** A memory store that holds a run of a dead process, and in which that process still commits a success right after it was found. */
-async function startRacing (found: 'unfinished' | 'get'): Promise<{ kernel: Kernel, storage: Storage, close: () => Promise<void> }> {
+/**
+ * A memory store that holds a run of a dead process, and in which that process still commits a success right after it
+ * was found.
+ */
+async function startRacing (
+  found: 'unfinished' | 'get'
+): Promise<{ kernel: Kernel, storage: Storage, close: () => Promise<void> }> {
   const dead = { ...thisProcess(), started: 'long ago' }
   let armed = found === 'unfinished'
   let storage: Storage | undefined
@@ -223,7 +280,10 @@ t.test('a success that another process commits meanwhile stays a success, whoeve
   t.match(await recovering.storage.get('raced'), { execution: { status: 'success' }, owner: null })
   const cancelling = await startRacing('get')
   t.teardown(cancelling.close)
-  await t.rejects(cancelling.kernel.gateway.invoke(cancelExecution, { id: 'raced' }, call()), { code: 'CONFLICT', details: { status: 'success' } })
+  await t.rejects(cancelling.kernel.gateway.invoke(cancelExecution, { id: 'raced' }, call()), {
+    code: 'CONFLICT',
+    details: { status: 'success' }
+  })
   t.match(await cancelling.storage.get('raced'), { execution: { status: 'success' }, owner: null })
 })
 
@@ -236,7 +296,9 @@ t.test('a history that can not be written keeps no kernel from starting, and is 
     async setup (...args: Parameters<typeof storageMemory.setup>) {
       const memory = storage = await storageMemory.setup(...args)
       memory.save({ execution: unfinished('left'), owner: dead })
-      return overriding(memory, { endUnfinished: (...args) => full ? Promise.reject(new Error('the disk is full')) : memory.endUnfinished(...args) })
+      return overriding(memory, {
+        endUnfinished: (...args) => full ? Promise.reject(new Error('the disk is full')) : memory.endUnfinished(...args)
+      })
     }
   }
   const { close } = await startKernel({ tools, storage: filled })
@@ -303,7 +365,9 @@ t.test('an execution that ended is not saved as unfinished while its commit take
     ...storageMemory,
     async setup (...args: Parameters<typeof storageMemory.setup>) {
       const memory = storage = await storageMemory.setup(...args)
-      return overriding(memory, { async commit () { commits++; await new Promise(resolve => { setTimeout(resolve, 100) }) } })
+      return overriding(memory, {
+        async commit () { commits++; await new Promise(resolve => { setTimeout(resolve, 100) }) }
+      })
     }
   }
   const { kernel, close } = await startKernel({ tools, storage: slow })

@@ -2,12 +2,18 @@ import t from 'tap'
 import { fromPromise, getNextSnapshot, setup } from 'xstate'
 import { executionMachine, type ExecutionEvent } from '../../../kernel/executions/execution.machine.ts'
 import { EXECUTION_STATUSES } from '../../../kernel/contracts/schemas.ts'
-import { compileTransitions, executionTransitions, isFinal, nextStatus } from '../../../kernel/executions/transitions.ts'
+import {
+  compileTransitions, executionTransitions, isFinal, nextStatus
+} from '../../../kernel/executions/transitions.ts'
 
 const events: ExecutionEvent['type'][] = ['begin', 'succeed', 'fail', 'expire', 'cancel', 'interrupt']
 
 t.test('the table agrees with the machine for every state and event', async t => {
-  t.same([...executionTransitions.keys()].toSorted(), EXECUTION_STATUSES.toSorted(), 'the machine has the statuses of the schema, and no other')
+  t.same(
+    [...executionTransitions.keys()].toSorted(),
+    EXECUTION_STATUSES.toSorted(),
+    'the machine has the statuses of the schema, and no other'
+  )
   for (const status of EXECUTION_STATUSES) {
     const snapshot = executionMachine.resolveState({ value: status })
     for (const type of events) {
@@ -36,7 +42,9 @@ t.test('a new execution is queued, and any sequence of events ends in one final 
 })
 
 t.test('the compiler refuses what a table can not hold', async t => {
-  const { createMachine } = setup({ guards: { never: () => false }, actions: { act () {} }, actors: { some: fromPromise(async () => {}) } })
+  const { createMachine } = setup({
+    guards: { never: () => false }, actions: { act () {} }, actors: { some: fromPromise(async () => {}) }
+  })
   const refused = (states: Parameters<typeof createMachine>[0]['states'], why: RegExp): void => {
     t.throws(() => compileTransitions(createMachine({ id: 'm', initial: 'a', states: { ...states } })), why)
   }

@@ -30,10 +30,16 @@ t.test('a list does what an array does, and an item that left holds nothing of i
         t.equal(list.delete(item), model.includes(number))
         model = model.filter(one => one !== number)
       } else if (model.includes(number)) t.throws(() => { list.push(item) }, /one list only/)
-      else if (does === 'push') { list.push(item); model.push(number) } else { list.unshift(item); model.unshift(number) }
+      else if (
+        does === 'push'
+      ) { list.push(item); model.push(number) } else { list.unshift(item); model.unshift(number) }
       t.same([...list].map(one => one.number), model)
       t.same([list.size, list.first?.number], [model.length, model[0]])
-      for (const one of items) if (!model.includes(one.number)) t.same([list.has(one), one.list, one.previous, one.next], [false, undefined, undefined, undefined])
+      for (const one of items) {
+        if (!model.includes(one.number)) {
+          t.same([list.has(one), one.list, one.previous, one.next], [false, undefined, undefined, undefined])
+        }
+      }
     }
   }), { numRuns: 30 })
 })

@@ -27,7 +27,10 @@ t.test('a listener that throws is logged and harms nobody else', async t => {
 
 t.test('text becomes a value of its schema, or stays for validation to refuse', async t => {
   const rows: [string, string, unknown][] = [
-    ['integer', '5', 5], ['integer', '-1', -1], ['integer', '5.5', '5.5'], ['integer', '', ''], ['integer', '0x10', '0x10'], ['integer', '9'.repeat(20), '9'.repeat(20)], ['integer', String(Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER], ['integer', '9007199254740992', '9007199254740992'],
+    ['integer', '5', 5], ['integer', '-1', -1], ['integer', '5.5', '5.5'], ['integer', '', ''],
+    ['integer', '0x10', '0x10'], ['integer', '9'.repeat(20), '9'.repeat(20)],
+    ['integer', String(Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER],
+    ['integer', '9007199254740992', '9007199254740992'],
     ['number', '1.5e3', 1500], ['number', '.5', 0.5], ['number', 'NaN', 'NaN'], ['number', 'Infinity', 'Infinity'],
     ['boolean', 'true', true], ['boolean', 'false', false], ['boolean', '1', '1'], ['string', '5', '5'],
     ['array', '[1]', [1]], ['array', 'a,b', 'a,b'], ['object', '{"a":1}', { a: 1 }], ['object', '{', '{']
@@ -47,18 +50,26 @@ t.test('the nearest name is offered only when it is near', async t => {
 })
 
 t.test('output is cut at a character, within its bytes, and says so', async t => {
-  fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.integer({ min: 0, max: 100 }), (text, max) => {
-    const { output, output_truncated } = outputOf(text, max)
-    const kept = output_truncated ? output.slice(0, output.lastIndexOf('\n[output truncated')) : output
-    if (output_truncated !== Buffer.byteLength(text) > max) throw new Error('cut without need, or not cut')
-    if (!text.startsWith(kept) || Buffer.byteLength(kept) > Math.max(max, 0)) throw new Error('not a beginning within the limit')
-    if (output_truncated && max - Buffer.byteLength(kept) > 3) throw new Error('cut more than a character')
-  }))
+  fc.assert(fc.property(
+    fc.string({ unit: 'grapheme', maxLength: 60 }),
+    fc.integer({ min: 0, max: 100 }),
+    (text, max) => {
+      const { output, output_truncated } = outputOf(text, max)
+      const kept = output_truncated ? output.slice(0, output.lastIndexOf('\n[output truncated')) : output
+      if (output_truncated !== Buffer.byteLength(text) > max) throw new Error('cut without need, or not cut')
+      if (!text.startsWith(kept) || Buffer.byteLength(kept) > Math.max(max, 0)) {
+        throw new Error('not a beginning within the limit')
+      }
+      if (output_truncated && max - Buffer.byteLength(kept) > 3) throw new Error('cut more than a character')
+    }
+  ))
   t.match(outputOf('abcdef', 3), { output: 'abc\n[output truncated: 3 of 6 bytes kept]', output_truncated: true })
   t.match(outputOf('abc', 3, 10), { output: 'abc\n[output truncated: 3 of 10 bytes kept]' }, 'the rest was never kept')
 })
 
-t.test('a process is alive until it ends, and a later one of its number is not it', { skip: process.platform !== 'linux' && 'reads /proc' }, async t => {
+t.test('a process is alive until it ends, and a later one of its number is not it', {
+  skip: process.platform !== 'linux' && 'reads /proc'
+}, async t => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
   const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()

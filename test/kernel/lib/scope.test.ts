@@ -48,7 +48,11 @@ t.test('a disposer that is registered late and fails is reported, and ends nothi
   await new Promise(resolve => setImmediate(resolve))
   t.same(unhandled, [], 'no rejection is left unhandled')
   t.same(reported.map(error => (error as Error).message), ['late', 'later'], 'each failure is reported')
-  t.same(messagesOf(await scope.close().catch((error: unknown) => error)), ['in time', 'late', 'later'], 'and whoever closes again learns of all')
+  t.same(
+    messagesOf(await scope.close().catch((error: unknown) => error)),
+    ['in time', 'late', 'later'],
+    'and whoever closes again learns of all'
+  )
 })
 
 t.test('what is acquired after the close is undone at once', async t => {

@@ -5,7 +5,8 @@ import { searchSkillsForAgents } from '../../../plugins/mcp/agent/search-skills.
 import { startKernel } from '../../support/kernel.ts'
 
 const never = new AbortController().signal
-const forAgents = callableFor(searchSkillsForAgents, { transport: 'mcp', signal: never, client: {}, spoken: () => false })
+const forAgents =
+  callableFor(searchSkillsForAgents, { transport: 'mcp', signal: never, client: {}, spoken: () => false })
 
 /** A search that records what it is asked. */
 function recordingSearch () {
@@ -41,7 +42,10 @@ t.test('an agent waits for the model and learns the method; others wait as long 
   t.teardown(close)
   const patient = await startKernel({ search: plugin, search_patience_ms: 10_000 })
   t.teardown(patient.close)
-  t.match(await kernel.gateway.invoke(forAgents, { query: 'a' }, { transport: 'mcp', signal: never }), { mode: 'recorded', results: [] })
+  t.match(await kernel.gateway.invoke(forAgents, { query: 'a' }, { transport: 'mcp', signal: never }), {
+    mode: 'recorded',
+    results: []
+  })
   await kernel.gateway.invoke(searchSkills, { query: 'a' }, { transport: 'http', signal: never })
   await patient.kernel.gateway.invoke(searchSkills, { query: 'a' }, { transport: 'http', signal: never })
   t.same(options.map(({ patience_ms }) => patience_ms), [1_000, 0, 10_000])

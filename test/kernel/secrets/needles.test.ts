@@ -10,7 +10,9 @@ function naiveSpans (text: string, needles: readonly string[], cut: Cut): number
   for (const needle of needles) {
     for (let i = text.indexOf(needle); i !== -1; i = text.indexOf(needle, i + 1)) found.push([i, i + needle.length])
     for (let length = needleMin; length < needle.length && length <= text.length; length++) {
-      if ((cut === 'end' || cut === 'both') && text.endsWith(needle.slice(0, length))) found.push([text.length - length, text.length])
+      if ((cut === 'end' || cut === 'both') && text.endsWith(needle.slice(0, length))) {
+        found.push([text.length - length, text.length])
+      }
       if ((cut === 'start' || cut === 'both') && text.startsWith(needle.slice(-length))) found.push([0, length])
     }
   }
@@ -23,9 +25,16 @@ function naiveSpans (text: string, needles: readonly string[], cut: Cut): number
   return spans
 }
 
-/** Few different code units, so that needles overlap, hold each other and repeat; among them some that share their lower eight bits. */
+/**
+ * Few different code units, so that needles overlap, hold each other and repeat; among them some that share their lower
+ * eight bits.
+ */
 const unit = fc.constantFrom('a', 'b', 'š', '\u0261', '\ud83d')
-const needle = fc.oneof(fc.string({ unit, minLength: needleMin, maxLength: 9 }), fc.tuple(fc.string({ unit, minLength: 1, maxLength: 3 }), fc.integer({ min: 4, max: 12 })).map(([piece, times]) => piece.repeat(times)))
+const needle = fc.oneof(
+  fc.string({ unit, minLength: needleMin, maxLength: 9 }),
+  fc.tuple(fc.string({ unit, minLength: 1, maxLength: 3 }), fc.integer({ min: 4, max: 12 }))
+    .map(([piece, times]) => piece.repeat(times))
+)
 const cut = fc.constantFrom<Cut>('none', 'start', 'end', 'both')
 /** Needles, and a text made of pieces of them. */
 const sought = fc.array(needle, { minLength: 1, maxLength: 12 }).chain(needles => fc.record({
@@ -41,22 +50,36 @@ t.test('they are found as by looking at every place for each, at cuts too', asyn
   fc.assert(fc.property(sought, cut, ({ needles, text }, cut) => {
     const found = [...atOnce(new Needles(needles).find(text, cut))]
     const expected = naiveSpans(text, needles, cut)
-    if (found.join() !== expected.join()) throw new Error(`${JSON.stringify(needles)} in ${JSON.stringify(text)} (${cut}): ${found.join()} instead of ${expected.join()}`)
+    if (found.join() !== expected.join()) {
+      throw new Error(`${JSON.stringify(needles)} in ${JSON.stringify(text)} (${cut}): ${found.join()} instead of ${expected.join()}`)
+    }
   }), { numRuns: 5_000 })
 })
 
 t.test('so are many, and long ones, which are looked for in several passes', async t => {
   const long = Array.from({ length: 3 }, (_, i) => `${'abcdefgh'.repeat(20_000)}${i}${'z'.repeat(150_000)}`)
   const many = Array.from({ length: 12_000 }, (_, i) => `needle ${i * 7919} of many`)
-  const pieces = [long[1] ?? '', ', ', many[1] ?? '', long[2]?.slice(1) ?? '', many[9_999] ?? '', long[0]?.slice(0, 50_000) ?? '']
+  const pieces =
+    [long[1] ?? '', ', ', many[1] ?? '', long[2]?.slice(1) ?? '', many[9_999] ?? '', long[0]?.slice(0, 50_000) ?? '']
   const text = pieces.join('')
   const needles = new Needles([...long, ...many])
   const [first, second, third] = [0, 2, 4].map(count => pieces.slice(0, count).join('').length)
-  const expected = [first, long[1]?.length, second, (second ?? 0) + (many[1]?.length ?? 0), third, (third ?? 0) + (many[9_999]?.length ?? 0)]
+  const expected = [
+    first, long[1]?.length, second, (second ?? 0) + (many[1]?.length ?? 0), third,
+    (third ?? 0) + (many[9_999]?.length ?? 0)
+  ]
   t.same(await inTurns(needles.find(text, 'none')), expected)
-  t.same(await inTurns(needles.find(text, 'end')), [...expected, text.length - 50_000, text.length], 'a long piece at the end')
+  t.same(
+    await inTurns(needles.find(text, 'end')),
+    [...expected, text.length - 50_000, text.length],
+    'a long piece at the end'
+  )
   const cutOff = `${long[2]?.slice(5)} ${'abcdefgh'.repeat(2)}`
-  t.same(await inTurns(needles.find(cutOff, 'both')), [0, (long[2]?.length ?? 0) - 5, cutOff.length - 16, cutOff.length], 'and at both')
+  t.same(
+    await inTurns(needles.find(cutOff, 'both')),
+    [0, (long[2]?.length ?? 0) - 5, cutOff.length - 16, cutOff.length],
+    'and at both'
+  )
 })
 
 t.test('the event loop turns while a long text is searched', async t => {

@@ -40,12 +40,22 @@ t.test('whatever the text, no secret is left in it, and what is none stays', asy
   const letter = fc.constantFrom('a', 'b', 'ä', '"', '👋')
   const value = fc.string({ unit: letter, minLength: secretLengthMin, maxLength: 8 })
   const piece = fc.string({ unit: letter, maxLength: 12 })
-  fc.assert(fc.property(fc.array(value, { minLength: 1, maxLength: 3 }), fc.array(piece, { maxLength: 6 }), fc.array(fc.nat(2), { maxLength: 6 }), (values, pieces, order) => {
-    const text = pieces.map((piece, i) => piece + (values[order[i] ?? 9] ?? '')).join('')
-    const redacted = redactor(...values).text(text)
-    for (const value of values) if (redacted.includes(value)) throw new Error(`${value} is left in ${redacted}`)
-    if (!values.some(value => text.includes(value) || text.includes(JSON.stringify(value).slice(1, -1))) && redacted !== text) throw new Error(`${text} became ${redacted}`)
-  }), { numRuns: 2_000 })
+  fc.assert(fc.property(
+    fc.array(value, { minLength: 1, maxLength: 3 }),
+    fc.array(piece, { maxLength: 6 }),
+    fc.array(fc.nat(2), { maxLength: 6 }),
+    (values, pieces, order) => {
+      const text = pieces.map((piece, i) => piece + (values[order[i] ?? 9] ?? '')).join('')
+      const redacted = redactor(...values).text(text)
+      for (const value of values) if (redacted.includes(value)) throw new Error(`${value} is left in ${redacted}`)
+      if (
+        !values.some(value => text.includes(value) || text.includes(JSON.stringify(value).slice(1, -1)))
+        && redacted !== text
+      ) {
+        throw new Error(`${text} became ${redacted}`)
+      }
+    }
+  ), { numRuns: 2_000 })
 })
 
 t.test('what overlaps is taken out whole', async t => {
@@ -64,13 +74,26 @@ t.test('a piece of a secret at a cut is taken out, wherever the cut falls', asyn
     if (secret.startsWith(left) && left.length >= secretLengthMin) t.fail(`cut at ${max}, ${left} is left`)
     t.match(redacted, /\[output truncated: \d+ of \d+ bytes kept\]$/)
     const tail = it.data({ stderr: text.slice(max) })['stderr']
-    if (typeof tail !== 'string' || (max < 14 + secret.length - secretLengthMin && tail.startsWith(secret.slice(max - 14)))) t.fail(`from ${max} on, ${String(tail)} is left`)
+    if (
+      typeof tail !== 'string'
+      || (max < 14 + secret.length - secretLengthMin && tail.startsWith(secret.slice(max - 14)))
+    ) {
+      t.fail(`from ${max} on, ${String(tail)} is left`)
+    }
     const quoted = it.text(`${text.slice(0, max)}…`)
     if (quoted.includes(secret.slice(0, secretLengthMin))) t.fail(`quoted up to ${max}, ${quoted} is left`)
   }
-  t.equal(await it.output(`ends like ${secret.slice(0, 6)}`, false), `ends like ${secret.slice(0, 6)}`, 'where nothing was cut, nothing is lost')
+  t.equal(
+    await it.output(`ends like ${secret.slice(0, 6)}`, false),
+    `ends like ${secret.slice(0, 6)}`,
+    'where nothing was cut, nothing is lost'
+  )
   const piece = secret.slice(5)
-  t.notMatch(it.failure(`tool exited with code 1: ${piece} failed`, { stderr: `${piece} failed`, exit_code: 1 }), { message: piece }, 'what a message quotes of the piece')
+  t.notMatch(
+    it.failure(`tool exited with code 1: ${piece} failed`, { stderr: `${piece} failed`, exit_code: 1 }),
+    { message: piece },
+    'what a message quotes of the piece'
+  )
 })
 
 t.test('of a secret of several lines, each line is one', async t => {

@@ -33,7 +33,10 @@ t.test('what is set is given to that skill only, and another process sees the ch
 
 t.test('the environment fills in, but for what is the server\'s own', async t => {
   const file = new SecretFile(await place(t), { TOKEN: 'from-env', EMPTY: '', SERVICE_API_KEY: 'key' })
-  t.same(file.of('git', ['TOKEN', 'EMPTY', 'SERVICE_API_KEY']), { values: { TOKEN: 'from-env' }, missing: ['EMPTY', 'SERVICE_API_KEY'] })
+  t.same(file.of('git', ['TOKEN', 'EMPTY', 'SERVICE_API_KEY']), {
+    values: { TOKEN: 'from-env' },
+    missing: ['EMPTY', 'SERVICE_API_KEY']
+  })
   await file.set('git', 'TOKEN', 'from-file')
   t.equal(file.of('git', ['TOKEN']).values['TOKEN'], 'from-file')
 })
@@ -42,7 +45,9 @@ t.test('writers wait for each other, and for nobody who died', async t => {
   const directory = await place(t)
   await mkdir(directory, { recursive: true })
   await writeFile(join(directory, 'secrets.json.lock'), JSON.stringify({ pid: 2_000_000_000, started: 'long ago' }))
-  await Promise.all(Array.from({ length: 20 }, (_, i) => new SecretFile(directory, {}).set('git', `NAME_${i}`, `value-${i}`)))
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) => new SecretFile(directory, {}).set('git', `NAME_${i}`, `value-${i}`))
+  )
   t.equal(new SecretFile(directory, {}).list().length, 20, 'no write was lost')
   t.same(await readdir(directory), ['secrets.json'])
 })
@@ -52,12 +57,19 @@ t.test('a file that others can read, or that is damaged, is refused with what to
   await file.set('git', 'TOKEN', 'canary-value')
   for (const open of [0o640, 0o604, 0o620]) {
     await chmod(file.path, open)
-    t.throws(() => file.of('git', ['TOKEN']), { message: `${file.path} can be read by other users; run: chmod 600 ${file.path}` }, open.toString(8))
+    t.throws(
+      () => file.of('git', ['TOKEN']),
+      { message: `${file.path} can be read by other users; run: chmod 600 ${file.path}` },
+      open.toString(8)
+    )
     await t.rejects(file.set('git', 'TOKEN', 'x'), /chmod 600/)
   }
   await chmod(file.path, 0o600)
   t.equal(file.of('git', ['TOKEN']).values['TOKEN'], 'canary-value', 'and is read again when that was done')
-  for (const text of ['{"git": {"TOKEN": canary-value', '["canary-value"]', '{"git": "canary-value"}', '{"git": {"TOKEN": ["canary-value"]}}']) {
+  for (const text of [
+    '{"git": {"TOKEN": canary-value', '["canary-value"]', '{"git": "canary-value"}',
+    '{"git": {"TOKEN": ["canary-value"]}}'
+  ]) {
     await writeFile(file.path, text)
     t.throws(() => file.list(), { message: /is damaged: it must hold/ }, text)
     try { file.list() } catch (error) { t.notMatch(String(error), 'canary') }
@@ -71,7 +83,8 @@ t.test('names and values that can not be are refused, and never quoted', async t
   const file = new SecretFile(await place(t), {})
   const cases: [string, string, string, RegExp][] = [
     ['Git', 'TOKEN', 'canary', /skill's name/], ['__proto__', 'TOKEN', 'canary', /skill's name/],
-    ['git', 'TOKEN=canary', 'canary', /secret's name/], ['git', '__proto__', 'canary', /secret's name/], ['git', '', 'canary', /secret's name/],
+    ['git', 'TOKEN=canary', 'canary', /secret's name/], ['git', '__proto__', 'canary', /secret's name/],
+    ['git', '', 'canary', /secret's name/],
     ['git', 'TOKEN', '', /empty/], ['git', 'TOKEN', 'canary\0', /NUL/], ['git', 'TOKEN', 'canary\uFFFD', /UTF-8/],
     ['git', 'TOKEN', 'x'.repeat(secretBytesMax + 1), /longer than/]
   ]

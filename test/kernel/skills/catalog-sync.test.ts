@@ -1,5 +1,8 @@
 import t from 'tap'
-import { definePlugin, execute, health, listSkills, searchSkills, type AnyPlugin, type Events, type LoadedSkills, type SkillDefinition } from '../../../kernel/index.ts'
+import {
+  definePlugin, execute, health, listSkills, searchSkills, type AnyPlugin, type Events, type LoadedSkills,
+  type SkillDefinition
+} from '../../../kernel/index.ts'
 import { startKernel } from '../../support/kernel.ts'
 import { skillOf } from '../../../plugins/testing/skill.ts'
 import { until } from '../../../plugins/testing/until.ts'
@@ -7,14 +10,17 @@ import { until } from '../../../plugins/testing/until.ts'
 const call = { transport: 'http' as const, signal: new AbortController().signal }
 const door = definePlugin({ name: 'door', slot: 'transport', setup: () => ({}) })
 
-const named = (name: string, description = name): SkillDefinition => skillOf('inline', { name: 'go' }, { name, description }).skill
+const named = (name: string, description = name): SkillDefinition =>
+  skillOf('inline', { name: 'go' }, { name, description }).skill
 
 type Given = LoadedSkills | Error | Promise<LoadedSkills>
 
 const fail = (): never => { throw new Error('there is no tool') }
 
 /** A source under the test's hand: `give` tells the kernel, `set` does not. */
-function source (name = 'source'): { plugin: AnyPlugin, give (loaded: Given): void, set (loaded: Given): void, watched: () => boolean, loads: () => number } {
+function source (name = 'source'): {
+  plugin: AnyPlugin, give (loaded: Given): void, set (loaded: Given): void, watched: () => boolean, loads: () => number
+} {
   let present: Given = { skills: [], quarantined: [] }
   let tell: (() => void) | undefined
   let loads = 0
@@ -26,7 +32,12 @@ function source (name = 'source'): { plugin: AnyPlugin, give (loaded: Given): vo
         async load (signal) {
           loads++
           if (present instanceof Error) throw present
-          return await Promise.race([present, new Promise<never>((_, reject) => { signal.addEventListener('abort', () => { reject(new Error('aborted')) }, { once: true }) })])
+          return await Promise.race([
+            present,
+            new Promise<never>((_, reject) => {
+              signal.addEventListener('abort', () => { reject(new Error('aborted')) }, { once: true })
+            })
+          ])
         },
         watch (changed) {
           tell = changed
@@ -47,10 +58,14 @@ function source (name = 'source'): { plugin: AnyPlugin, give (loaded: Given): vo
 t.test('changes of a source reach lists, calls, searches and the bus, by name; what fails keeps what there was', async t => {
   const hand = source()
   const finish: (() => void)[] = []
-  const { kernel, close } = await startKernel({ plugins: [hand.plugin, door], tools: { wait: { run: () => new Promise(resolve => { finish.push(() => { resolve('done') }) }) } } })
+  const { kernel, close } = await startKernel({
+    plugins: [hand.plugin, door],
+    tools: { wait: { run: () => new Promise(resolve => { finish.push(() => { resolve('done') }) }) } }
+  })
   const heard: Events['skills'][] = []
   kernel.gateway.bus.on('skills', event => { heard.push(event) })
-  const names = async (): Promise<string[]> => (await kernel.gateway.invoke(listSkills, {}, call)).skills.map(({ name }) => name)
+  const names = async (): Promise<string[]> =>
+    (await kernel.gateway.invoke(listSkills, {}, call)).skills.map(({ name }) => name)
 
   const one = named('one')
   hand.give({ skills: [one, named('two')], quarantined: [] })
@@ -58,7 +73,11 @@ t.test('changes of a source reach lists, calls, searches and the bus, by name; w
   t.same(await names(), ['one', 'subject', 'two'])
   await until(async () => (await kernel.gateway.invoke(searchSkills, { query: 'go' }, call)).results.length === 2)
 
-  hand.give({ skills: [structuredClone(one), named('two', 'another'), named('three')], quarantined: [{ name: 'four', path: '/four', error: 'broken' }], warnings: [{ name: 'one', path: '/one', warning: 'odd' }] })
+  hand.give({
+    skills: [structuredClone(one), named('two', 'another'), named('three')],
+    quarantined: [{ name: 'four', path: '/four', error: 'broken' }],
+    warnings: [{ name: 'one', path: '/one', warning: 'odd' }]
+  })
   await until(() => heard.length === 2)
   hand.give({ skills: [one, named('two', 'another'), named('three')], quarantined: [] })
   await until(() => heard.length === 3)
@@ -87,7 +106,8 @@ t.test('a source that fails keeps no change of another, and is asked again by it
   const [failing, hanging, well] = [source('failing'), source('hanging'), source('well')]
   const { kernel, close } = await startKernel({ plugins: [failing.plugin, hanging.plugin, well.plugin, door] })
   t.teardown(close)
-  const names = async (): Promise<string> => (await kernel.gateway.invoke(listSkills, {}, call)).skills.map(({ name }) => name).join()
+  const names = async (): Promise<string> =>
+    (await kernel.gateway.invoke(listSkills, {}, call)).skills.map(({ name }) => name).join()
   failing.give(new Error('the disk is gone'))
   hanging.give(new Promise(() => {}))
   well.give({ skills: [named('well')], quarantined: [] })
@@ -105,7 +125,8 @@ t.test('skills that a source gives digests of are compared by them alone, all ot
   const heard: Events['skills'][] = []
   kernel.gateway.bus.on('skills', event => { heard.push(event) })
   let compared = 0
-  const tools = (): SkillDefinition['tools'] => [{ ...named('tool').tools[0] ?? fail(), get description () { compared++; return 'a tool' } }]
+  const tools = (): SkillDefinition['tools'] =>
+    [{ ...named('tool').tools[0] ?? fail(), get description () { compared++; return 'a tool' } }]
   const digested = (digest: string): SkillDefinition => ({ ...named('digested'), digest, tools: tools() })
   hand.give({ skills: [digested('1')], quarantined: [] })
   await until(() => heard.length === 1)
@@ -119,7 +140,15 @@ t.test('skills that a source gives digests of are compared by them alone, all ot
 
   const large = (description: string): SkillDefinition[] => Array.from({ length: 60 }, (_, i) => {
     const [tool = fail()] = named('tool').tools
-    return { ...named(`large-${i}`), tools: Array.from({ length: 1_000 }, (_, n) => ({ ...tool, name: `tool-${n}`, input_schema: { type: 'object', properties: { a: { type: 'string' }, b: { enum: [1, 2, 3] } } }, description })) }
+    return {
+      ...named(`large-${i}`),
+      tools: Array.from({ length: 1_000 }, (_, n) => ({
+        ...tool,
+        name: `tool-${n}`,
+        input_schema: { type: 'object', properties: { a: { type: 'string' }, b: { enum: [1, 2, 3] } } },
+        description
+      }))
+    }
   })
   hand.give({ skills: large('as it was'), quarantined: [] })
   await until(() => heard.length === 4)

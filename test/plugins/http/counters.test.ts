@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { Counters, type Policy } from '../../../plugins/http/access/counters.ts'
 
-const policies: readonly Policy[] = [{ name: 'minute', quota: 3, window_s: 60 }, { name: 'hour', quota: 5, window_s: 300 }]
+const policies: readonly Policy[] =
+  [{ name: 'minute', quota: 3, window_s: 60 }, { name: 'hour', quota: 5, window_s: 300 }]
 
 /** The same in words: the times of what was admitted, and in which window each policy stands. */
 class Model {
@@ -23,7 +24,10 @@ class Model {
 }
 
 t.test('whatever is asked whenever, it counts as the model does', async t => {
-  const step = fc.record({ caller: fc.constantFrom('a', 'b'), wait_ms: fc.oneof(fc.nat(2_000), fc.nat(70_000), fc.constantFrom(59_999, 60_000, 300_000)) })
+  const step = fc.record({
+    caller: fc.constantFrom('a', 'b'),
+    wait_ms: fc.oneof(fc.nat(2_000), fc.nat(70_000), fc.constantFrom(59_999, 60_000, 300_000))
+  })
   let refused = 0
   fc.assert(fc.property(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), steps => {
     let now = 1_000_000
@@ -34,9 +38,18 @@ t.test('whatever is asked whenever, it counts as the model does', async t => {
       const expected = models.get(caller)?.take(now)
       const { refusedBy, left } = counters.take(caller, policies)
       if (refusedBy !== undefined) refused++
-      const found = { full: refusedBy === undefined ? [] : left.filter(({ remaining }) => remaining === 0).map(({ policy }) => policy.name), remaining: left.map(({ remaining }) => remaining) }
-      if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${JSON.stringify(found)} is not ${JSON.stringify(expected)}`)
-      for (const { policy, reset_s } of left) if (!(reset_s >= 1 && reset_s <= policy.window_s)) throw new Error(`${policy.name} begins anew in ${reset_s} s`)
+      const found = {
+        full: refusedBy === undefined
+          ? []
+          : left.filter(({ remaining }) => remaining === 0).map(({ policy }) => policy.name),
+        remaining: left.map(({ remaining }) => remaining)
+      }
+      if (JSON.stringify(found) !== JSON.stringify(expected)) {
+        throw new Error(`${JSON.stringify(found)} is not ${JSON.stringify(expected)}`)
+      }
+      for (const { policy, reset_s } of left) {
+        if (!(reset_s >= 1 && reset_s <= policy.window_s)) throw new Error(`${policy.name} begins anew in ${reset_s} s`)
+      }
     }
   }), { numRuns: 500, seed: 42 })
   t.ok(refused > 1_000, 'a limit that never refuses would agree too')

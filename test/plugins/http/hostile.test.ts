@@ -12,12 +12,24 @@ eachEngine(t, 'names that every object inherits are not found', {}, async (t, { 
     t.equal((await ask('GET', `/api/executions/${name}`)).error.code, 'EXECUTION_NOT_FOUND', name)
     t.equal((await ask('GET', `/api/executions?${name}=1`)).error.code, 'INVALID_PARAMETERS', name)
     t.equal((await ask('GET', `/${name}`)).status, 404, name)
-    t.equal((await post('/api/execute', { skill_name: name, tool_name: 'echo', parameters: {} })).error.code, 'SKILL_NOT_FOUND', name)
-    t.equal((await post('/api/execute', { skill_name: 'demo', tool_name: name, parameters: {} })).error.code, 'TOOL_NOT_FOUND', name)
+    t.equal(
+      (await post('/api/execute', { skill_name: name, tool_name: 'echo', parameters: {} })).error.code,
+      'SKILL_NOT_FOUND',
+      name
+    )
+    t.equal(
+      (await post('/api/execute', { skill_name: 'demo', tool_name: name, parameters: {} })).error.code,
+      'TOOL_NOT_FOUND',
+      name
+    )
     const own = await post('/api/execute', `{"skill_name":"demo","tool_name":"echo","parameters":{"text":"x","${name}":{"polluted":true}}}`)
     t.match([own.status, own.error.code], [400, 'INVALID_PARAMETERS'], name)
   }
-  const anything = await post('/api/execute', { skill_name: 'demo', tool_name: 'echo', parameters: { text: 'x', rest: { constructor: { prototype: { polluted: true } }, toString: 1 } } })
+  const anything = await post('/api/execute', {
+    skill_name: 'demo',
+    tool_name: 'echo',
+    parameters: { text: 'x', rest: { constructor: { prototype: { polluted: true } }, toString: 1 } }
+  })
   t.equal(anything.status, 200, 'where any key may stand, they are keys like others')
   t.equal(({} as Record<string, unknown>)['polluted'], undefined)
 })
@@ -28,13 +40,28 @@ const bodies = fc.oneof(
   fc.json().map(text => Buffer.from(text)),
   fc.record({
     skill_name: fc.oneof(fc.constantFrom<unknown>('demo', ...inherited), fc.string({ unit: 'binary' }), fc.jsonValue()),
-    tool_name: fc.oneof(fc.constantFrom<unknown>('echo', 'big', ...inherited), fc.string({ unit: 'binary' }), fc.jsonValue()),
-    parameters: fc.oneof(fc.record({ text: fc.string({ unit: 'binary' }), times: fc.oneof(fc.double(), fc.integer()), rest: fc.jsonValue() }, { requiredKeys: [] }), fc.jsonValue()),
+    tool_name:
+      fc.oneof(fc.constantFrom<unknown>('echo', 'big', ...inherited), fc.string({ unit: 'binary' }), fc.jsonValue()),
+    parameters: fc.oneof(
+      fc.record(
+        { text: fc.string({ unit: 'binary' }), times: fc.oneof(fc.double(), fc.integer()), rest: fc.jsonValue() },
+        { requiredKeys: [] }
+      ),
+      fc.jsonValue()
+    ),
     timeout_ms: fc.oneof(fc.double(), fc.integer(), fc.jsonValue())
   }, { requiredKeys: ['skill_name', 'tool_name', 'parameters'] }).map(value => Buffer.from(JSON.stringify(value))),
-  fc.record({ text: fc.string({ unit: 'grapheme', maxLength: 20 }), times: fc.integer({ min: 1, max: 9 }), rest: fc.dictionary(fc.string(), fc.jsonValue()) })
+  fc.record({
+    text: fc.string({ unit: 'grapheme', maxLength: 20 }),
+    times: fc.integer({ min: 1, max: 9 }),
+    rest: fc.dictionary(fc.string(), fc.jsonValue())
+  })
     .map(parameters => Buffer.from(JSON.stringify({ skill_name: 'demo', tool_name: 'echo', parameters }))),
-  fc.record({ skill_name: fc.constantFrom('demo', ...inherited), tool_name: fc.constantFrom(...inherited), parameters: fc.constant({}) }).map(value => Buffer.from(JSON.stringify(value))),
+  fc.record({
+    skill_name: fc.constantFrom('demo', ...inherited),
+    tool_name: fc.constantFrom(...inherited),
+    parameters: fc.constant({})
+  }).map(value => Buffer.from(JSON.stringify(value))),
   fc.tuple(fc.nat(), fc.nat(255)).map(([at, byte]) => {
     const call = Buffer.from('{"skill_name":"demo","tool_name":"echo","parameters":{"text":"hello","times":2,"rest":{"a":[1.5e3,"\\ud83d\\ude00"]}},"timeout_ms":1000}')
     call[at % call.length] = byte

@@ -15,7 +15,8 @@ t.test('a file that is written in place takes no key away while it is empty', as
   const keys = { size: 0, replace (named: Record<string, KeySettings>) { replaced.push(Object.keys(named)) } }
   const looks = new EventEmitter()
   const watch = {
-    watchFile: (_path: unknown, _options: unknown, changed: (now: Stats, before: Stats) => void) => looks.on('change', changed),
+    watchFile: (_path: unknown, _options: unknown, changed: (now: Stats, before: Stats) => void) =>
+      looks.on('change', changed),
     unwatchFile: (_path: unknown, changed: (now: Stats, before: Stats) => void) => { looks.off('change', changed) }
   }
   const stop = watchKeys(file, keys, silentLogger, watch as unknown as NonNullable<Parameters<typeof watchKeys>[3]>)

@@ -9,7 +9,9 @@ import type { Answer } from './wire.ts'
 const limit = (answer: Answer): string => `${answer.status} ${answer.headers.get('ratelimit') ?? '-'}`
 const key = { hash: hashKey('sk_one'), scopes: ['read', 'execute'], skills: [] }
 
-eachEngine(t, 'every request is counted, probes are not', { server: { rate_limit_per_minute: 6, rate_limit_per_hour: 100 } }, async (t, { ask, post, wire, port }) => {
+eachEngine(t, 'every request is counted, probes are not', {
+  server: { rate_limit_per_minute: 6, rate_limit_per_hour: 100 }
+}, async (t, { ask, post, wire, port }) => {
   const first = await ask('GET', '/api/version')
   t.equal(first.headers.get('ratelimit-policy'), '"minute";q=6;w=60, "hour";q=100;w=3600')
   t.match(first.headers.get('ratelimit'), /^"minute";r=\d;t=\d\d?, "hour";r=9\d;t=3[56]\d\d$/)
@@ -39,21 +41,34 @@ eachEngine(t, 'every request is counted, probes are not', { server: { rate_limit
 
 eachEngine(t, 'a key is counted apart from its address, by its own limits', {
   key: 'sk_wide',
-  server: { auth_required: true, rate_limit_per_minute: 3, rate_limit_per_hour: 0, failed_auth_limit_per_minute: 0, keys: { one: key, wide: { ...key, hash: hashKey('sk_wide'), rate_limit_per_minute: 0 } } }
+  server: {
+    auth_required: true,
+    rate_limit_per_minute: 3,
+    rate_limit_per_hour: 0,
+    failed_auth_limit_per_minute: 0,
+    keys: { one: key, wide: { ...key, hash: hashKey('sk_wide'), rate_limit_per_minute: 0 } }
+  }
 }, async (t, { ask }) => {
   const as = (key: string): Promise<Answer> => ask('GET', '/api/version', { headers: { 'X-API-Key': key } })
   for (let i = 0; i < 3; i++) await ask('GET', '/api/version')
   t.match(limit(await ask('GET', '/api/version')), /^429 "minute";r=0/, 'without a key, by address')
   t.match(limit(await as('sk_wrong')), /^429/, 'a wrong key is none')
-  t.match([limit(await as('sk_one')), limit(await as('sk_one')), limit(await as('sk_one')), limit(await as('sk_one'))], [/200 .*r=2/, /200 .*r=1/, /200 .*r=0/, /429 .*r=0/])
+  t.match(
+    [limit(await as('sk_one')), limit(await as('sk_one')), limit(await as('sk_one')), limit(await as('sk_one'))],
+    [/200 .*r=2/, /200 .*r=1/, /200 .*r=0/, /429 .*r=0/]
+  )
   for (let i = 0; i < 9; i++) t.equal(limit(await as('sk_wide')), '200 -', 'its own limit: none')
 })
 
 eachEngine(t, 'wrong keys are limited apart, and lock no valid key out', {
   key: 'sk_one',
-  server: { auth_required: true, rate_limit_per_minute: 50, rate_limit_per_hour: 0, failed_auth_limit_per_minute: 4, keys: { one: key } }
+  server: {
+    auth_required: true, rate_limit_per_minute: 50, rate_limit_per_hour: 0, failed_auth_limit_per_minute: 4,
+    keys: { one: key }
+  }
 }, async (t, { ask }) => {
-  const as = (key?: string): Promise<Answer> => ask('GET', '/api/version', { headers: key === undefined ? {} : { Authorization: `Bearer ${key}` } })
+  const as = (key?: string): Promise<Answer> =>
+    ask('GET', '/api/version', { headers: key === undefined ? {} : { Authorization: `Bearer ${key}` } })
   const statuses = []
   for (let i = 0; i < 7; i++) statuses.push((await as(`sk_guess${i}`)).status)
   t.same(statuses, [401, 401, 401, 401, 429, 429, 429])
@@ -67,23 +82,37 @@ eachEngine(t, 'wrong keys are limited apart, and lock no valid key out', {
 t.test('where the last key was revoked, a wrong key is still wrong, and counted', async t => {
   const keys = new Keys(undefined)
   keys.replace({ one: { ...key, scopes: ['read'] } })
-  const config = completeConfig({ server: { auth_required: true, failed_auth_limit_per_minute: 2 } }, configSchema([serverSection]))
+  const config =
+    completeConfig({ server: { auth_required: true, failed_auth_limit_per_minute: 2 } }, configSchema([serverSection]))
   const guard = new RequestGuard(serverSection.of(config), keys)
-  const admit = (key: string): ReturnType<RequestGuard['admit']> => guard.admit({ headers: ['x-api-key', key], remote_address: '192.0.2.1' })
+  const admit = (key: string): ReturnType<RequestGuard['admit']> =>
+    guard.admit({ headers: ['x-api-key', key], remote_address: '192.0.2.1' })
   t.equal(admit('sk_one').unauthorized, undefined)
   keys.replace({})
   t.match([1, 2, 3].map(() => admit('sk_one')), [
-    { unauthorized: /not valid/, refusal: undefined }, { unauthorized: /not valid/, refusal: undefined }, { refusal: /wrong API keys/ }
+    { unauthorized: /not valid/, refusal: undefined }, { unauthorized: /not valid/, refusal: undefined },
+    { refusal: /wrong API keys/ }
   ])
 })
 
-eachEngine(t, 'behind a trusted proxy each client has its own limit', { server: { trusted_proxies: ['127.0.0.1'], rate_limit_per_minute: 2, rate_limit_per_hour: 0 } }, async (t, { ask }) => {
-  const as = async (address: string): Promise<number> => (await ask('GET', '/api/version', { headers: { 'X-Forwarded-For': address } })).status
-  t.same([await as('192.0.2.1'), await as('192.0.2.1'), await as('192.0.2.1'), await as('192.0.2.2')], [200, 200, 429, 200])
-  t.same([await as('192.0.2.9, 192.0.2.2'), await as('192.0.2.8, 192.0.2.2')], [200, 429], 'what the client wrote before it does not count')
+eachEngine(t, 'behind a trusted proxy each client has its own limit', {
+  server: { trusted_proxies: ['127.0.0.1'], rate_limit_per_minute: 2, rate_limit_per_hour: 0 }
+}, async (t, { ask }) => {
+  const as = async (address: string): Promise<number> =>
+    (await ask('GET', '/api/version', { headers: { 'X-Forwarded-For': address } })).status
+  t.same([await as('192.0.2.1'), await as('192.0.2.1'), await as('192.0.2.1'), await as('192.0.2.2')], [
+    200, 200, 429, 200
+  ])
+  t.same(
+    [await as('192.0.2.9, 192.0.2.2'), await as('192.0.2.8, 192.0.2.2')],
+    [200, 429],
+    'what the client wrote before it does not count'
+  )
 })
 
-eachEngine(t, 'zero switches the limits off', { server: { rate_limit_per_minute: 0, rate_limit_per_hour: 0 } }, async (t, { ask }) => {
+eachEngine(t, 'zero switches the limits off', {
+  server: { rate_limit_per_minute: 0, rate_limit_per_hour: 0 }
+}, async (t, { ask }) => {
   const answer = await ask('GET', '/api/version')
   t.match([answer.headers.get('ratelimit'), answer.headers.get('ratelimit-policy')], [undefined, undefined])
 })

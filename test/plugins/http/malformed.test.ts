@@ -3,7 +3,8 @@ import { eachEngine, requestOf, type TestServer } from './support.ts'
 import type { Wire } from './wire.ts'
 
 const json = { 'Content-Type': 'application/json' }
-const nested = (levels: number): string => `{"skill_name":"demo","tool_name":"echo","parameters":{"text":"x","rest":{"a":${'['.repeat(levels)}${']'.repeat(levels)}}}}`
+const nested = (levels: number): string =>
+  `{"skill_name":"demo","tool_name":"echo","parameters":{"text":"x","rest":{"a":${'['.repeat(levels)}${']'.repeat(levels)}}}}`
 
 /** Whoever sent what, the server still serves. */
 async function stillServes (t: Test, { ask, kernel }: TestServer): Promise<void> {
@@ -14,7 +15,9 @@ async function stillServes (t: Test, { ask, kernel }: TestServer): Promise<void>
 eachEngine(t, 'bodies that are no JSON object', {}, async (t, server) => {
   const refused = async (body: string | Uint8Array, message: RegExp): Promise<void> => {
     const { status, error } = await server.post('/api/execute', body)
-    t.match([status, error.code, error.message, error.details], [400, 'INVALID_PARAMETERS', message, {}], String(message))
+    t.match(
+      [status, error.code, error.message, error.details], [400, 'INVALID_PARAMETERS', message, {}], String(message)
+    )
   }
   await refused('', /body is empty/)
   await refused('{"skill_name": "demo"', /not valid JSON/)
@@ -40,22 +43,39 @@ eachEngine(t, 'bodies that are no JSON object', {}, async (t, server) => {
 
 eachEngine(t, 'media types', {}, async (t, server) => {
   const body = JSON.stringify({ query: 'words' })
-  const status = async (headers: Record<string, string>): Promise<number> => (await server.ask('POST', '/api/search', { headers, body })).status
-  for (const type of ['application/json', 'application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'Application/JSON']) t.equal(await status({ 'Content-Type': type }), 200, type)
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/json; charset=latin1', 'application/jsonp', 'text/plain; application/json', '']) t.equal(await status({ 'Content-Type': type }), 415, type)
+  const status = async (headers: Record<string, string>): Promise<number> =>
+    (await server.ask('POST', '/api/search', { headers, body })).status
+  for (const type of [
+    'application/json', 'application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'Application/JSON'
+  ]) {
+    t.equal(await status({ 'Content-Type': type }), 200, type)
+  }
+  for (const type of [
+    'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x',
+    'application/json; charset=latin1', 'application/jsonp', 'text/plain; application/json', ''
+  ]) {
+    t.equal(await status({ 'Content-Type': type }), 415, type)
+  }
   t.equal(await status({}), 415, 'none')
   t.equal(await status({ ...json, 'Content-Encoding': 'gzip' }), 415, 'compressed')
-  t.equal((await server.ask('POST', '/api/executions/x/cancel', { body: '{}' })).status, 415, 'a body that is not needed is still declared')
+  t.equal(
+    (await server.ask('POST', '/api/executions/x/cancel', { body: '{}' })).status,
+    415,
+    'a body that is not needed is still declared'
+  )
   t.equal((await server.ask('POST', '/api/executions/x/cancel', { headers: { 'Content-Length': '0' } })).status, 404)
 })
 
 eachEngine(t, 'bodies over the limit', { server: { body_bytes_max: 1024 } }, async (t, server) => {
   const { wire, port } = server
-  const head = (more: Record<string, string>): Buffer => requestOf('POST', '/api/search', { Host: `localhost:${port}`, ...json, ...more })
+  const head = (more: Record<string, string>): Buffer =>
+    requestOf('POST', '/api/search', { Host: `localhost:${port}`, ...json, ...more })
   const refused = async (connection: Wire, message: string): Promise<void> => {
     const answer = await connection.read()
     server.check('POST', '/api/search', answer)
-    t.match([answer.status, answer.error.code, answer.headers.get('connection')], [413, 'PAYLOAD_TOO_LARGE', 'close'], message)
+    t.match(
+      [answer.status, answer.error.code, answer.headers.get('connection')], [413, 'PAYLOAD_TOO_LARGE', 'close'], message
+    )
     await connection.ended()
     t.pass('and the connection is closed')
   }
@@ -118,7 +138,8 @@ eachEngine(t, 'requests that are framed in two ways', {}, async (t, server) => {
   for (const [name, request] of cases) {
     const connection = await server.wire()
     const { status } = await connection.write(request).read()
-    t.ok((name.includes('host') ? [403, 400] : [400]).includes(status), name) // newer releases of uWebSockets.js refuse a second Host themselves
+    // Newer releases of uWebSockets.js refuse a second Host themselves.
+    t.ok((name.includes('host') ? [403, 400] : [400]).includes(status), name)
     await connection.ended()
     connection.destroy()
   }
@@ -128,13 +149,24 @@ eachEngine(t, 'requests that are framed in two ways', {}, async (t, server) => {
 eachEngine(t, 'what is not HTTP', {}, async (t, server) => {
   const host = 'Host: localhost\r\n'
   const junk = [
-    'nonsense\r\n\r\n', '\r\n\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00', 'GET\r\n\r\n', 'GET /api/health\r\n\r\n', 'GET /api/health HTTP/9.9\r\n\r\n', 'GET /api/health HTTP/1.1\r\n\r\n',
-    `GET /api/health HTTP/1.1\r\n${host} folded: x\r\n\r\n`, `GET /api/health HTTP/1.1\r\n${host}no colon\r\n\r\n`, `GET /api/health HTTP/1.1\n${host}\n\n`, 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
-    'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n', `GET http://localhost/api/health HTTP/1.1\r\n${host}\r\n`, `POST /api/search HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
-    `GET /${'a'.repeat(100_000)} HTTP/1.1\r\n${host}\r\n`, `GET /api/health HTTP/1.1\r\n${host}X: ${'a'.repeat(100_000)}\r\n\r\n`, `GET /api/health HTTP/1.1\r\n${host}${Array.from({ length: 3000 }, (_, i) => `H${i}: x\r\n`).join('')}\r\n`,
-    `get /api/health HTTP/1.1\r\n${host}\r\n`, `GET /api/health HTTP/1.1\r\n${host}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n`
+    'nonsense\r\n\r\n', '\r\n\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00', 'GET\r\n\r\n', 'GET /api/health\r\n\r\n',
+    'GET /api/health HTTP/9.9\r\n\r\n', 'GET /api/health HTTP/1.1\r\n\r\n',
+    `GET /api/health HTTP/1.1\r\n${host} folded: x\r\n\r\n`, `GET /api/health HTTP/1.1\r\n${host}no colon\r\n\r\n`,
+    `GET /api/health HTTP/1.1\n${host}\n\n`, 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    `GET http://localhost/api/health HTTP/1.1\r\n${host}\r\n`,
+    `POST /api/search HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    `GET /${'a'.repeat(100_000)} HTTP/1.1\r\n${host}\r\n`,
+    `GET /api/health HTTP/1.1\r\n${host}X: ${'a'.repeat(100_000)}\r\n\r\n`,
+    `GET /api/health HTTP/1.1\r\n${host}${Array.from({ length: 3000 }, (_, i) => `H${i}: x\r\n`).join('')}\r\n`,
+    `get /api/health HTTP/1.1\r\n${host}\r\n`,
+    `GET /api/health HTTP/1.1\r\n${host}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n`
   ]
-  for (const request of [...junk, Buffer.from([0, 255, 254, 13, 10, 13, 10]), Buffer.from(`GET /api/skills/\xff\xfe?\xff HTTP/1.1\r\n${host}\r\n`, 'latin1')]) {
+  for (const request of [
+    ...junk,
+    Buffer.from([0, 255, 254, 13, 10, 13, 10]),
+    Buffer.from(`GET /api/skills/\xff\xfe?\xff HTTP/1.1\r\n${host}\r\n`, 'latin1')
+  ]) {
     const connection = await server.wire()
     connection.write(request)
     connection.halfClose()
@@ -147,7 +179,8 @@ eachEngine(t, 'what is not HTTP', {}, async (t, server) => {
 })
 
 eachEngine(t, 'bodies that never end', {}, async (t, server) => {
-  const half = requestOf('POST', '/api/execute', { Host: `localhost:${server.port}`, ...json, 'Content-Length': '1000' })
+  const half =
+    requestOf('POST', '/api/execute', { Host: `localhost:${server.port}`, ...json, 'Content-Length': '1000' })
   const connections = await Promise.all(Array.from({ length: 20 }, () => server.wire()))
   for (const connection of connections) connection.write(half).write('{"skill_name":')
   await stillServes(t, server)

@@ -31,7 +31,10 @@ t.test('the description is valid OpenAPI 3.1', async t => {
   t.teardown(() => server.stop())
   const document = (await server.ask('GET', '/api/openapi.json')).json
   t.match(document, { openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: '/' }] })
-  t.match(document, { info: { contact: { name: 'Skillet' }, license: { identifier: 'MIT' } }, components: { securitySchemes: { bearer: { scheme: 'bearer' }, key: { name: 'X-API-Key' } } } })
+  t.match(document, {
+    info: { contact: { name: 'Skillet' }, license: { identifier: 'MIT' } },
+    components: { securitySchemes: { bearer: { scheme: 'bearer' }, key: { name: 'X-API-Key' } } }
+  })
   t.same(document['security'], [{}, { bearer: [] }, { key: [] }], 'a key is not required, and counts all the same')
   t.notOk('api_version' in document)
 
@@ -39,17 +42,30 @@ t.test('the description is valid OpenAPI 3.1', async t => {
   addFormats.default(ajv)
   ajv.addVocabulary(['example', 'openapi', 'info', 'servers', 'tags', 'paths', 'components', 'security'])
   ajv.addSchema(document, 'doc')
-  const compile = (schema: JsonObject): ReturnType<typeof ajv.compile> => ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"doc#/components')) as JsonObject)
+  const compile = (schema: JsonObject): ReturnType<typeof ajv.compile> =>
+    ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"doc#/components')) as JsonObject)
 
   for (const [path, value] of walk(document)) {
     const reference = value['$ref']
     if (reference === undefined) continue
-    const target = String(reference).replace(/^#\//, '').split('/').reduce<unknown>((at, key) => isObject(at) ? at[key] : undefined, document)
+    const target = String(reference)
+      .replace(/^#\//, '')
+      .split('/')
+      .reduce<unknown>((at, key) => isObject(at) ? at[key] : undefined, document)
     t.ok(isObject(target), `${path} refers to something: ${String(reference)}`)
   }
-  t.same([...walk(document)].filter(([path, value]) => typeof value['title'] === 'string' && path !== '/info').map(([path]) => path), [], 'components have names instead of titles')
+  t.same(
+    [...walk(document)].filter(([path, value]) => typeof value['title'] === 'string' && path !== '/info')
+      .map(([path]) => path),
+    [],
+    'components have names instead of titles'
+  )
   const { schemas } = document['components'] as { schemas: Record<string, JsonObject> }
-  for (const name of ['Skill', 'Tool', 'Parameter', 'ExecutionSummary', 'ExecutionError', 'SearchResult', 'Error', 'ErrorBody']) t.ok(name in schemas, name)
+  for (const name of [
+    'Skill', 'Tool', 'Parameter', 'ExecutionSummary', 'ExecutionError', 'SearchResult', 'Error', 'ErrorBody'
+  ]) {
+    t.ok(name in schemas, name)
+  }
   hasGoodNames(t, document, schemas)
   for (const schema of Object.values(schemas)) compile(schema)
 
@@ -74,17 +90,25 @@ t.test('the description is valid OpenAPI 3.1', async t => {
         fits(one, `${operationId} ${one.name}`)
       }
       const fields = [...parameters.map(({ name }) => name), ...Object.keys(bodyFields(requestBody, schemas))]
-      t.same(fields.toSorted(), Object.keys(operation?.input.properties ?? {}).toSorted(), 'every field of the input has its place')
+      t.same(
+        fields.toSorted(),
+        Object.keys(operation?.input.properties ?? {}).toSorted(),
+        'every field of the input has its place'
+      )
       if (requestBody !== undefined) fits(requestBody.content['application/json'], `${operationId} request`)
       t.ok(tags.length === 1 && declared.has(String(tags[0])), `${operationId} belongs to a declared part`)
       for (const [status, { description, content }] of Object.entries(responses)) {
         t.ok(description)
         const media = content['application/json']
         fits(media, `${operationId} ${status}`)
-        for (const [code, { value }] of Object.entries(media?.examples ?? {})) fits({ schema: media?.schema ?? {}, example: value }, `${operationId} ${status} ${code}`)
+        for (const [code, { value }] of Object.entries(media?.examples ?? {})) {
+          fits({ schema: media?.schema ?? {}, example: value }, `${operationId} ${status} ${code}`)
+        }
       }
       t.ok(content200(responses)?.example, `${operationId} has an example`)
-      for (const code of operation?.errors ?? []) t.match(JSON.stringify(responses[STATUS[ERRORS[code].kind]]), `"${code}"`)
+      for (const code of operation?.errors ?? []) {
+        t.match(JSON.stringify(responses[STATUS[ERRORS[code].kind]]), `"${code}"`)
+      }
     }
   }
   t.equal(ids.size, table.length)
@@ -99,7 +123,9 @@ function hasGoodNames (t: Test, document: JsonObject, schemas: Record<string, Js
     if (isNamed) t.ok(isComponent, `${path} has a name`)
     if ('enum' in schema) t.equal(schema['type'], 'string', `${path} says its type`)
   }
-  t.match(schemas['Execution'] ?? schemas['GetExecutionResponse'], { properties: { isolation: { anyOf: [{ $ref: '#/components/schemas/Isolation' }, { type: 'null' }] } } })
+  t.match(schemas['Execution'] ?? schemas['GetExecutionResponse'], {
+    properties: { isolation: { anyOf: [{ $ref: '#/components/schemas/Isolation' }, { type: 'null' }] } }
+  })
   t.match(schemas['Error'], { properties: { error: { $ref: '#/components/schemas/ErrorBody' } } })
   t.match(schemas['ErrorBody'], { properties: { code: { $ref: '#/components/schemas/ErrorCode' } } })
 }

@@ -9,7 +9,10 @@ eachEngine(t, 'pages come from this server alone', {}, async (t, { ask, wire, po
     const page = await ask('GET', path)
     t.equal(page.status, 200)
     t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
-    t.match(page.headers.get('content-security-policy'), /^default-src 'self'; .*object-src 'none'.*frame-ancestors 'none'/)
+    t.match(
+      page.headers.get('content-security-policy'),
+      /^default-src 'self'; .*object-src 'none'.*frame-ancestors 'none'/
+    )
     t.notMatch(page.text, /https?:\/\//)
     t.notMatch(page.text, /<script>|onload=/, 'the policy allows no script in the page')
     const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link)
@@ -28,12 +31,23 @@ eachEngine(t, 'pages come from this server alone', {}, async (t, { ask, wire, po
   t.match(bundle.headers.get('content-type'), /^text\/javascript/)
   const etag = bundle.headers.get('etag') ?? ''
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`]) {
-    const again = await connection.write(requestOf('GET', '/docs/api/swagger-ui-bundle.js', { ...host, 'If-None-Match': known })).read()
+    const again = await connection.write(
+      requestOf('GET', '/docs/api/swagger-ui-bundle.js', { ...host, 'If-None-Match': known })
+    ).read()
     t.match([again.status, again.headers.get('etag')], [304, etag])
   }
-  t.equal((await connection.write(requestOf('GET', '/docs/api/swagger-ui-bundle.js', { ...host, 'If-None-Match': '"other"' })).read()).bytes.length, bundle.bytes.length)
+  t.equal(
+    (await connection.write(requestOf('GET', '/docs/api/swagger-ui-bundle.js', { ...host, 'If-None-Match': '"other"' }))
+      .read()).bytes.length,
+    bundle.bytes.length
+  )
   connection.destroy()
 
-  for (const path of ['/docs/api/package.json', '/docs/api/../../package.json', '/docs/api/%2e%2e/package.json', '/docs/api/swagger-ui-bundle.js.map', '/docs', '/docs/api/docs.js/']) t.equal((await ask('GET', path)).status, 404, path)
+  for (const path of [
+    '/docs/api/package.json', '/docs/api/../../package.json', '/docs/api/%2e%2e/package.json',
+    '/docs/api/swagger-ui-bundle.js.map', '/docs', '/docs/api/docs.js/'
+  ]) {
+    t.equal((await ask('GET', path)).status, 404, path)
+  }
   t.equal((await ask('POST', '/')).status, 405)
 })

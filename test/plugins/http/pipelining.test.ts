@@ -7,9 +7,14 @@ const json = { Host: 'localhost', 'Content-Type': 'application/json' }
 /** Answered in the turn in which it comes, and its answer says which it was. */
 const get = (i: number): Buffer => requestOf('GET', `/api/skills/none-${i}`, { Host: 'localhost' })
 /** Answered later. */
-const post = (i: number): Buffer => requestOf('POST', '/api/execute', json, { skill_name: 'demo', tool_name: 'echo', parameters: { text: `post ${i}` } })
+const post = (i: number): Buffer =>
+  requestOf('POST', '/api/execute', json, { skill_name: 'demo', tool_name: 'echo', parameters: { text: `post ${i}` } })
 
-/** Reads so many replies, each of which must be that of the request at its place; or fewer, where the connection ends before. @returns how many came */
+/**
+ * Reads so many replies, each of which must be that of the request at its place; or fewer, where the connection ends
+ * before.
+ * @returns how many came
+ */
 async function readInOrder (connection: Wire, requests: readonly string[]): Promise<number> {
   for (const [i, kind] of requests.entries()) {
     const answer = await connection.read().catch(() => undefined)
@@ -24,7 +29,10 @@ async function readInOrder (connection: Wire, requests: readonly string[]): Prom
 type Kind = 'get' | 'post'
 const requestsOf = (kinds: readonly Kind[]): Buffer[] => kinds.map((kind, i) => kind === 'get' ? get(i) : post(i))
 
-/** Whether a cut falls into the first line of a request: uWebSockets.js refuses one that comes in two pieces, depending on what lies behind it in memory. */
+/**
+ * Whether a cut falls into the first line of a request: uWebSockets.js refuses one that comes in two pieces, depending
+ * on what lies behind it in memory.
+ */
 function isInFirstLine (requests: readonly Buffer[], cut: number): boolean {
   let at = 0
   for (const request of requests) {
@@ -34,7 +42,10 @@ function isInFirstLine (requests: readonly Buffer[], cut: number): boolean {
   return false
 }
 
-/** Sends requests in one piece or in two, and reads their replies: each in its place, none twice. @returns how many came before the connection ended */
+/**
+ * Sends requests in one piece or in two, and reads their replies: each in its place, none twice.
+ * @returns how many came before the connection ended
+ */
 async function pipelined (server: TestServer, kinds: readonly Kind[], cut?: number): Promise<number> {
   const requests = requestsOf(kinds)
   const bytes = Buffer.concat(requests)
@@ -47,12 +58,16 @@ async function pipelined (server: TestServer, kinds: readonly Kind[], cut?: numb
     }
     const came = await readInOrder(connection, kinds)
     if (came === kinds.length) {
-      if (await readInOrder(connection.write(get(0)), ['get']) !== 1) throw new Error('a reply came twice, or the connection ended')
+      if (await readInOrder(connection.write(get(0)), ['get']) !== 1) {
+        throw new Error('a reply came twice, or the connection ended')
+      }
     } else if (await connection.rest() !== '') throw new Error('the connection ended within a reply')
     return came
   } catch (error) {
     const refused = error instanceof Error && error.message.includes('HTTP Version Not Supported')
-    if (refused && cut !== undefined && server.transport.engine === 'uWebSockets.js' && isInFirstLine(requests, cut)) return kinds.length
+    if (refused && cut !== undefined && server.transport.engine === 'uWebSockets.js' && isInFirstLine(requests, cut)) {
+      return kinds.length
+    }
     throw error
   } finally {
     connection.destroy()
@@ -77,19 +92,30 @@ eachEngine(t, 'requests that are answered at once may come together, cut anywher
   }
 })
 
-const mixtures = { 'two': ['post', 'post'], 'after one': ['get', 'post', 'get'], 'five': ['post', 'get', 'get', 'post', 'post'], 'many': Array.from({ length: 100 }, (_, i) => i % 3 === 0 ? 'get' : 'post') } as const
+const mixtures = {
+  'two': ['post', 'post'],
+  'after one': ['get', 'post', 'get'],
+  'five': ['post', 'get', 'get', 'post', 'post'],
+  'many': Array.from({ length: 100 }, (_, i) => i % 3 === 0 ? 'get' : 'post')
+} as const
 
 eachEngine(t, 'where one waits, node:http answers all in order; uWebSockets.js ends the connection, and mixes nothing up', {}, async (t, server) => {
   for (const [name, kinds] of Object.entries(mixtures)) {
     for (const cut of [undefined, ...cutsOf(kinds, 40)]) {
       const came = await pipelined(server, kinds, cut)
-      if (server.transport.engine === 'node:http' && came !== kinds.length) t.fail(`${name} cut at ${cut}: ${came} were answered`)
+      if (server.transport.engine === 'node:http' && came !== kinds.length) {
+        t.fail(`${name} cut at ${cut}: ${came} were answered`)
+      }
     }
     // In one packet, the addon finds the next request while one waits.
-    if (server.transport.engine === 'uWebSockets.js') t.equal(await pipelined(server, kinds), 0, `${name}: the connection ends`)
+    if (server.transport.engine === 'uWebSockets.js') {
+      t.equal(await pipelined(server, kinds), 0, `${name}: the connection ends`)
+    }
   }
   const own = await server.wire()
-  for (let i = 0; i < 5; i++) t.equal((await own.write(post(i)).read()).json['output'], `post ${i}`, 'one after the other, all are answered')
+  for (let i = 0; i < 5; i++) {
+    t.equal((await own.write(post(i)).read()).json['output'], `post ${i}`, 'one after the other, all are answered')
+  }
   own.destroy()
   await until(async () => Number((await server.ask('GET', '/api/executions?status=running')).json['total']) === 0)
 })
@@ -109,7 +135,10 @@ eachEngine(t, 'what is no HTTP is refused after the replies that are owed', {}, 
 eachEngine(t, 'a client that sends without reading is closed, and little is kept for it', {}, async (t, server) => {
   const connection = await server.wire()
   connection.pause()
-  const many = Buffer.concat(Array.from({ length: 1_000 }, (_, i) => requestOf('GET', `/api/skills/${'x'.repeat(64)}${i}`, { Host: 'localhost' })))
+  const many = Buffer.concat(Array.from(
+    { length: 1_000 },
+    (_, i) => requestOf('GET', `/api/skills/${'x'.repeat(64)}${i}`, { Host: 'localhost' })
+  ))
   const before = process.memoryUsage().rss
   let sent = 0
   while (!connection.gone && sent < 1_000_000) {

@@ -42,14 +42,24 @@ t.test('what bodies hold is counted until it is given back', async t => {
   t.equal(bodies.held, 0)
 })
 
-eachEngine(t, 'a body that takes too long is cut, however it trickles', { server: { body_timeout_ms: 400 } }, async (t, server) => {
-  for (const [name, framing, piece] of [['stalled', { 'Content-Length': '1000' }, ''], ['in drops', { 'Content-Length': '100000' }, ' '], ['in small chunks', { 'Transfer-Encoding': 'chunked' }, '1\r\n \r\n']] as const) {
+eachEngine(t, 'a body that takes too long is cut, however it trickles', {
+  server: { body_timeout_ms: 400 }
+}, async (t, server) => {
+  for (const [name, framing, piece] of [
+    ['stalled', { 'Content-Length': '1000' }, ''],
+    ['in drops', { 'Content-Length': '100000' }, ' '],
+    ['in small chunks', { 'Transfer-Encoding': 'chunked' }, '1\r\n \r\n']
+  ] as const) {
     const connection = await server.wire()
     connection.write(requestOf('POST', '/api/search', { ...json, ...framing }))
     const trickle = setInterval(() => { if (piece !== '') connection.write(piece) }, 20)
     const answer = await connection.read()
     server.check('POST', '/api/search', answer)
-    t.match([answer.status, answer.error.code, answer.error.message, answer.error.details], [400, 'INVALID_PARAMETERS', /took longer than 400 ms/, { body_timeout_ms: 400 }], name)
+    t.match(
+      [answer.status, answer.error.code, answer.error.message, answer.error.details],
+      [400, 'INVALID_PARAMETERS', /took longer than 400 ms/, { body_timeout_ms: 400 }],
+      name
+    )
     await connection.ended()
     clearInterval(trickle)
     connection.destroy()
@@ -58,15 +68,22 @@ eachEngine(t, 'a body that takes too long is cut, however it trickles', { server
 })
 
 eachEngine(t, 'a head that never ends is cut', {}, async (t, server) => {
-  const connections = await Promise.all(['', 'GET /livez HTTP/1.1\r\n', `GET /livez HTTP/1.1\r\nHost: localhost\r\nX: a\n\r\n`].map(async start => (await server.wire()).write(start)))
-  const trickle = setInterval(() => { for (const connection of connections.slice(1)) connection.write('X: a\r\n') }, 200)
+  const connections = await Promise.all([
+    '', 'GET /livez HTTP/1.1\r\n', `GET /livez HTTP/1.1\r\nHost: localhost\r\nX: a\n\r\n`
+  ].map(async start => (await server.wire()).write(start)))
+  const trickle =
+    setInterval(() => { for (const connection of connections.slice(1)) connection.write('X: a\r\n') }, 200)
   await Promise.all(connections.map(connection => connection.ended()))
   clearInterval(trickle)
   t.pass('whatever trickles in')
 })
 
-eachEngine(t, 'the bytes of all bodies are bounded', { server: { body_bytes_max: 65_536, bodies_bytes_max: 200_000 } }, async (t, server) => {
-  const hold = async (): Promise<Awaited<ReturnType<typeof server.wire>>> => (await server.wire()).write(requestOf('POST', '/api/search', { ...json, 'Content-Length': '60000' })).write(' '.repeat(59_999))
+eachEngine(t, 'the bytes of all bodies are bounded', {
+  server: { body_bytes_max: 65_536, bodies_bytes_max: 200_000 }
+}, async (t, server) => {
+  const hold = async (): Promise<Awaited<ReturnType<typeof server.wire>>> =>
+    (await server.wire()).write(requestOf('POST', '/api/search', { ...json, 'Content-Length': '60000' }))
+      .write(' '.repeat(59_999))
   const holding = [await hold(), await hold(), await hold()]
   const small = { query: 'x'.repeat(1900), top_k: 1 }
   let refusals = 0
@@ -81,11 +98,21 @@ eachEngine(t, 'the bytes of all bodies are bounded', { server: { body_bytes_max:
   t.equal(refusals, 1)
   t.equal((await server.post('/api/search', { query: 'x' })).status, 200, 'small bodies still have room')
   holding[0]?.destroy()
-  await until(async () => (await server.ask('POST', '/api/search', { headers: json, body: JSON.stringify(small).padEnd(30_000) })).status === 200)
+  await until(async () =>
+    (await server.ask('POST', '/api/search', { headers: json, body: JSON.stringify(small).padEnd(30_000) })).status
+      === 200)
   t.pass('who leaves gives room back')
-  for (const connection of holding.slice(1)) t.equal((await connection.write(' ').read()).error.code, 'INVALID_PARAMETERS', 'what was let in is answered')
+  for (const connection of holding.slice(1)) {
+    t.equal((await connection.write(' ').read()).error.code, 'INVALID_PARAMETERS', 'what was let in is answered')
+  }
   for (const connection of holding) connection.destroy()
-  for (let i = 0; i < 10; i++) t.equal((await server.post('/api/search', { query: 'x'.repeat(1500), top_k: 1 })).status, 200, 'and what is answered gives it back')
+  for (let i = 0; i < 10; i++) {
+    t.equal(
+      (await server.post('/api/search', { query: 'x'.repeat(1500), top_k: 1 })).status,
+      200,
+      'and what is answered gives it back'
+    )
+  }
 })
 
 eachEngine(t, '10,000 idle connections leave the server answering', {}, async (t, server) => {

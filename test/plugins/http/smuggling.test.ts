@@ -5,7 +5,8 @@ const host = 'Host: localhost\r\n'
 const body = '{"query":"x"}'
 const length = `Content-Length: ${body.length}\r\n`
 const chunks = `d\r\n${body}\r\n0\r\n\r\n`
-const post = (headers: string, content: string): string => `POST /api/search HTTP/1.1\r\n${host}Content-Type: application/json\r\n${headers}\r\n${content}`
+const post = (headers: string, content: string): string =>
+  `POST /api/search HTTP/1.1\r\n${host}Content-Type: application/json\r\n${headers}\r\n${content}`
 const get = (headers: string): string => `GET /livez HTTP/1.1\r\n${headers}\r\n`
 const chunked = (content: string): string => post('Transfer-Encoding: chunked\r\n', content)
 
@@ -54,7 +55,9 @@ const ambiguous: Record<string, string> = {
   'TRACE': `TRACE /livez HTTP/1.1\r\n${host}\r\n`,
   'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'a WebSocket': get(`${host}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`),
-  'a WebSocket of a foreign page': get(`${host}Origin: https://evil.example\r\nConnection: upgrade\r\nUpgrade: h2c, WebSocket\r\n`),
+  'a WebSocket of a foreign page': get(
+    `${host}Origin: https://evil.example\r\nConnection: upgrade\r\nUpgrade: h2c, WebSocket\r\n`
+  ),
   'no host': get(''),
   'no host, in HTTP/1.0': 'GET /livez HTTP/1.0\r\n\r\n',
   'two hosts': get(`${host}Host: evil.example\r\n`),
@@ -62,11 +65,13 @@ const ambiguous: Record<string, string> = {
 }
 
 /**
- * What an engine reads as well-formed, and serves when nothing follows it: the parser of uWebSockets.js lets spaces and bare line feeds
- * pass in chunks, and does not look at what stands where a chunk ends. Nothing else is ever served.
+ * What an engine reads as well-formed, and serves when nothing follows it: the parser of uWebSockets.js lets spaces and
+ * bare line feeds pass in chunks, and does not look at what stands where a chunk ends. Nothing else is ever served.
  */
 const served: Readonly<Record<string, readonly string[]>> = {
-  'uWebSockets.js': ['a chunk size with a space', 'a chunk behind a bare line feed', 'a chunk that does not end where it says'],
+  'uWebSockets.js': [
+    'a chunk size with a space', 'a chunk behind a bare line feed', 'a chunk that does not end where it says'
+  ],
   'node:http': []
 }
 
@@ -79,7 +84,8 @@ const answered: Record<string, number | [number, number]> = {
 }
 
 const smuggled = `GET /smuggled HTTP/1.1\r\n${host}\r\n`
-const statusesOf = (text: string): number[] => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status))
+const statusesOf = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status))
 
 /** All that is answered until the server ends the connection. */
 async function restOf ({ wire }: TestServer, text: string): Promise<string> {
@@ -102,7 +108,10 @@ eachEngine(t, 'what could be read in two ways ends its connection', {}, async (t
     t.same(statusesOf(behind).filter(status => status < 400), [], `${name} is not served with a request behind it`)
     t.notMatch(behind, '/smuggled', `${name} hides no request`)
     const fine = statusesOf(alone).filter(status => status < 400)
-    t.ok(fine.length === 0 || (fine.join() === '200' && served[engine]?.includes(name)), `${name} is served only where its engine reads it as well-formed`)
+    t.ok(
+      fine.length === 0 || (fine.join() === '200' && served[engine]?.includes(name)),
+      `${name} is served only where its engine reads it as well-formed`
+    )
   }))
   for (const [name, allowed] of Object.entries(answered)) {
     const connection = await server.wire()
@@ -127,8 +136,14 @@ eachEngine(t, 'the last reply of a connection is whole, and as long as it says',
     const answer = await connection.write(request).read()
     t.equal(Number(answer.headers.get('content-length')), answer.bytes.length, name)
     const path = /^GET (\S+)/.exec(request)?.[1]
-    if (path === undefined) t.equal(answer.error.code, 'PAYLOAD_TOO_LARGE')
-    else t.ok((await server.ask('GET', path)).bytes.equals(answer.bytes), `${name} is the same as on a connection that goes on`)
+    if (path === undefined) {
+      t.equal(answer.error.code, 'PAYLOAD_TOO_LARGE')
+    } else {
+      t.ok(
+        (await server.ask('GET', path)).bytes.equals(answer.bytes),
+        `${name} is the same as on a connection that goes on`
+      )
+    }
     connection.halfClose()
     t.equal(await connection.rest(), '', `${name}: nothing follows`)
     connection.destroy()

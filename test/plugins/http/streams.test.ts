@@ -11,11 +11,17 @@ const collectGarbage = runInNewContext('gc') as () => void
 const piece = new Uint8Array(65_536).fill(0x61)
 
 /** An endpoint whose streams tell what becomes of them. */
-function streams (): { plugin: ReturnType<typeof definePlugin<'endpoint'>>, seen: { pulled: number, cancelled: number, aborted: number, fail: () => void } } {
+function streams (): {
+  plugin: ReturnType<typeof definePlugin<'endpoint'>>
+  seen: { pulled: number, cancelled: number, aborted: number, fail: () => void }
+} {
   const seen = { pulled: 0, cancelled: 0, aborted: 0, fail: () => {} }
   const events = { headers: { 'content-type': 'text/event-stream' } }
   const endpoint: Endpoint = {
-    routes: [{ method: 'GET', path: '/endless' }, { method: 'GET', path: '/quiet' }, { method: 'GET', path: '/breaks' }, { method: 'GET', path: '/fails' }, { method: 'POST', path: '/echo' }],
+    routes: [
+      { method: 'GET', path: '/endless' }, { method: 'GET', path: '/quiet' }, { method: 'GET', path: '/breaks' },
+      { method: 'GET', path: '/fails' }, { method: 'POST', path: '/echo' }
+    ],
     async fetch (request) {
       request.signal.addEventListener('abort', () => { seen.aborted++ })
       const cancel = (): void => { seen.cancelled++ }
@@ -35,7 +41,10 @@ function streams (): { plugin: ReturnType<typeof definePlugin<'endpoint'>>, seen
           }
         }), events)
         case '/quiet': return new Response(new ReadableStream({ cancel }), events)
-        case '/breaks': return new Response(new ReadableStream({ pull (controller) { controller.error(new Error('broken')) } }), events)
+        case '/breaks': return new Response(
+          new ReadableStream({ pull (controller) { controller.error(new Error('broken')) } }),
+          events
+        )
         default: {
           const text = await request.text()
           return request.headers.get('accept') === 'text/event-stream'
@@ -109,13 +118,24 @@ for (const engine of engines) {
     })
 
     await t.test('other replies come whole, and the checks of the server stand before', async t => {
-      const post = (body: string, headers: Record<string, string> = {}): Promise<Response> => fetch(`${url}/echo`, { method: 'POST', body, headers })
+      const post = (body: string, headers: Record<string, string> = {}): Promise<Response> =>
+        fetch(`${url}/echo`, { method: 'POST', body, headers })
       const whole = await post('hé')
-      t.same([whole.status, whole.headers.get('content-length'), whole.headers.get('x-own'), whole.headers.get('x-content-type-options'), await whole.text()], [207, '3', 'yes', 'nosniff', 'hé'])
+      t.same(
+        [
+          whole.status, whole.headers.get('content-length'), whole.headers.get('x-own'),
+          whole.headers.get('x-content-type-options'), await whole.text()
+        ],
+        [207, '3', 'yes', 'nosniff', 'hé']
+      )
       t.equal(await (await post('x', { accept: 'text/event-stream' })).text(), ':\n\ndata: x\n\n')
       t.equal((await post('x'.repeat(2049))).status, 413)
       t.equal((await post('x', { origin: 'http://evil.example' })).status, 403)
-      t.equal((await fetch(`${url}/quiet`, { headers: { origin: 'http://evil.example' } })).status, 403, 'a stream is none of a foreign page\'s')
+      t.equal(
+        (await fetch(`${url}/quiet`, { headers: { origin: 'http://evil.example' } })).status,
+        403,
+        'a stream is none of a foreign page\'s'
+      )
       t.equal((await fetch(`${url}/quiet`, { method: 'HEAD' })).status, 405)
       t.equal((await fetch(`${url}/echo`)).status, 405)
     })
@@ -123,9 +143,14 @@ for (const engine of engines) {
     await t.test('nothing that follows a body in chunks is taken for a request', async t => {
       const head = 'POST /echo HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n'
       const alone = await server.wire()
-      t.match(await alone.write(head).rest(), /data: x[\s\S]*\r\n0\r\n\r\n$/, 'answered whole, and the connection ended')
+      t.match(
+        await alone.write(head).rest(), /data: x[\s\S]*\r\n0\r\n\r\n$/, 'answered whole, and the connection ended'
+      )
       const followed = await server.wire()
-      t.notMatch(await followed.write(`${head}GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n`).rest(), 'api_version')
+      t.notMatch(
+        await followed.write(`${head}GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n`).rest(),
+        'api_version'
+      )
     })
   })
 }

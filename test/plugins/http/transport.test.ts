@@ -17,11 +17,14 @@ for (const engine of engines) {
           const path = paths[operation]
           const response = await fetch(`${url}${path ?? `/api/${operation}`}`, {
             signal: gone.signal,
-            ...(path === undefined && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(input) })
+            ...(path === undefined
+              && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(input) })
           })
           const output = await response.json() as JsonObject
           const { error } = output
-          return isObject(error) ? { error: { code: String(error['code']), message: String(error['message']) } } : { output }
+          return isObject(error)
+            ? { error: { code: String(error['code']), message: String(error['message']) } }
+            : { output }
         },
         close () { gone.abort() }
       }

@@ -20,7 +20,9 @@ export class Answer {
 
   get json (): Record<string, unknown> {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(this.bytes))
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('the reply is no JSON object')
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new Error('the reply is no JSON object')
+    }
     return value as Record<string, unknown>
   }
 
@@ -61,7 +63,10 @@ export class Wire {
     return this
   }
 
-  /** Resolves when the system has taken what was written, or never will, and a server in this process has had a turn to read it. */
+  /**
+   * Resolves when the system has taken what was written, or never will, and a server in this process has had a turn to
+   * read it.
+   */
   async sent (): Promise<void> {
     await new Promise<void>(resolve => {
       if (this.#socket.destroyed) resolve()
@@ -80,7 +85,11 @@ export class Wire {
   pause (): void { this.#socket.pause() }
   resume (): void { this.#socket.resume() }
 
-  /** The next reply. @param toHead it answers a HEAD: no body follows @throws Error when the connection ended before it was whole */
+  /**
+   * The next reply.
+   * @param toHead it answers a HEAD: no body follows
+   * @throws Error when the connection ended before it was whole
+   */
   async read (toHead = false): Promise<Answer> {
     const mark = await this.#find('\r\n\r\n')
     const [first = '', ...lines] = this.#received.subarray(0, mark).toString('latin1').split('\r\n')
@@ -94,7 +103,9 @@ export class Wire {
     this.#drop(mark + 4)
     const status = Number(first.split(' ')[1])
     if (status === 100) return this.read(toHead)
-    return new Answer(status, headers, toHead || status === 204 || status === 304 ? Buffer.alloc(0) : await this.#body(headers))
+    return new Answer(
+      status, headers, toHead || status === 204 || status === 304 ? Buffer.alloc(0) : await this.#body(headers)
+    )
   }
 
   /** Resolves when the server has ended the connection. */

@@ -17,7 +17,10 @@ const select = (asked: Selecting, time_ms?: number): Promise<Selection> => selec
 
 const piped = (step: string, count: number): string => Array.from({ length: count }, () => step).join('|')
 
-/** Expressions that make much out of little, each in a way of its own: of the four marked ones each ended a process whose thread it ran in, whatever the thread's limits. */
+/**
+ * Expressions that make much out of little, each in a way of its own: of the four marked ones each ended a process
+ * whose thread it ran in, whatever the thread's limits.
+ */
 const greedy: Record<string, [text: string, jmespath: string]> = {
   'shared elements': ['[1]', piped('[@,@]', 60)],
   'shared fields': ['{}', piped('{a:@,b:@}', 50)],
@@ -39,7 +42,9 @@ const patience_ms = 120_000
 
 t.test('greedy expressions are ended, and harm nobody', async t => {
   for (const [name, [text, jmespath]] of Object.entries(greedy)) {
-    const [selection, other] = await Promise.all([select({ text, jmespath }, patience_ms), select({ text: '{"a":[1,2]}', jmespath: 'a[1]' }, patience_ms)])
+    const [selection, other] = await Promise.all([
+      select({ text, jmespath }, patience_ms), select({ text: '{"a":[1,2]}', jmespath: 'a[1]' }, patience_ms)
+    ])
     t.match(failed(selection), /^(nothing was selected: it (took more than 256 MiB of memory|is longer than)|jmespath was not applied: )/, name)
     t.same(other, { text: '2' }, 'one beside it is answered')
   }
@@ -47,7 +52,10 @@ t.test('greedy expressions are ended, and harm nobody', async t => {
 
 t.test('an expression that takes too long is ended', async t => {
   const text = JSON.stringify(Array.from({ length: 150_000 }, (_, i) => i))
-  t.equal(failed(await select({ text, jmespath: 'length([?contains($, to_string(@))])' }, 500)), 'nothing was selected: it took longer than 500 ms')
+  t.equal(
+    failed(await select({ text, jmespath: 'length([?contains($, to_string(@))])' }, 500)),
+    'nothing was selected: it took longer than 500 ms'
+  )
 })
 
 t.test('what is not valid is told by name, before there is a text', async t => {
@@ -72,9 +80,12 @@ t.test('processes are kept, are few, and a quiet one keeps nobody', async t => {
 t.test('a message that is not as it should be ends its process, and fails that selection alone', async t => {
   const answer = { selection: { text: 'two' }, spent: false }
   const messages: Record<string, string> = {
-    'no JSON': 'garbage', 'half of JSON': '{"selection":', null: 'null', 'nothing of it': '{}', 'another kind': JSON.stringify({ ...answer, selection: { texts: 'a' } }),
-    'no text': JSON.stringify({ ...answer, selection: { text: 5 } }), 'two kinds': JSON.stringify({ ...answer, selection: { text: 'a', failure: 'b' } }),
-    'no word on its memory': JSON.stringify({ selection: answer.selection }), 'too long': JSON.stringify({ ...answer, selection: { text: 'x'.repeat(3_000_000) } }),
+    'no JSON': 'garbage', 'half of JSON': '{"selection":', null: 'null', 'nothing of it': '{}',
+    'another kind': JSON.stringify({ ...answer, selection: { texts: 'a' } }),
+    'no text': JSON.stringify({ ...answer, selection: { text: 5 } }),
+    'two kinds': JSON.stringify({ ...answer, selection: { text: 'a', failure: 'b' } }),
+    'no word on its memory': JSON.stringify({ selection: answer.selection }),
+    'too long': JSON.stringify({ ...answer, selection: { text: 'x'.repeat(3_000_000) } }),
     'two at once': `${JSON.stringify(answer)}\n${JSON.stringify(answer)}`, 'without end': 'x'.repeat(20_000_000)
   }
   const program = join(t.testdir(), 'says.mjs')
@@ -88,7 +99,11 @@ writeFileSync(${JSON.stringify(`${program}.${name}`)}, '')
 channel.on('data', () => channel.write((again ? ${JSON.stringify(JSON.stringify(answer))} : ${JSON.stringify(message)}) + '\\n')).on('end', () => process.exit()).on('error', () => {})`)
     const selections = new Selections(program)
     const before = below(process.pid)
-    t.equal(failed(await selections.select({ text: 'a', grep: 'a' })), 'nothing was selected: its process said something that is not understood', name)
+    t.equal(
+      failed(await selections.select({ text: 'a', grep: 'a' })),
+      'nothing was selected: its process said something that is not understood',
+      name
+    )
     t.same(await selections.select({ text: 'a', grep: 'a' }), { text: 'two' }, 'the next one has another process')
     await until(() => below(process.pid).filter(pid => !before.includes(pid)).length === 1)
     await selections.close()
@@ -98,13 +113,16 @@ channel.on('data', () => channel.write((again ? ${JSON.stringify(JSON.stringify(
 t.test('no process is left when the protocol is closed, nor one that still selects', async t => {
   const before = below(process.pid)
   const own = (): number[] => below(process.pid).filter(pid => !before.includes(pid))
-  const { kernel, close } = await startKernel({ tools: { numbers: { run: () => JSON.stringify(Array.from({ length: 150_000 }, (_, i) => i)) } } })
+  const { kernel, close } = await startKernel({
+    tools: { numbers: { run: () => JSON.stringify(Array.from({ length: 150_000 }, (_, i) => i)) } }
+  })
   t.teardown(close)
   const host = new Host(kernel.gateway, mcpSection.of(completeConfig({}, configSchema([mcpSection]))), silentLogger)
   const agent = host.tools.find(({ name }) => name === 'execute')
   if (agent === undefined) throw new Error('execute is a tool of agents')
   const call = { transport: 'mcp', signal: new AbortController().signal, client: {}, spoken: () => false }
-  const ask = (more: JsonObject): Promise<JsonObject> => kernel.gateway.invoke(callableFor(agent, call), { skill_name: 'subject', tool_name: 'numbers', ...more }, call)
+  const ask = (more: JsonObject): Promise<JsonObject> =>
+    kernel.gateway.invoke(callableFor(agent, call), { skill_name: 'subject', tool_name: 'numbers', ...more }, call)
   await ask({ grep: '7' })
   const kept = own()
   t.equal(kept.length, 1)

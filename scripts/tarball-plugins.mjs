@@ -1,0 +1,102 @@
+// The part of scripts/tarball.mjs that checks plugins for the installed package, as `init --plugin` writes them.
+import { spawn, spawnSync } from 'node:child_process'
+import { strict as assert } from 'node:assert'
+import { once } from 'node:events'
+import { lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const slots = ['transport', 'storage', 'executor', 'skills']
+
+/**
+ * Plugins of a stranger, each in a folder of its own, where `npm install` puts the tarball: their suites pass there,
+ * and a server runs with all of them. The transport is typed, too, which `scripts/package.mjs` looks at.
+ * @param installed the programs `node` and `npm`; the folder `home`; the `options` of every process; and `skillet`,
+ *   which runs a command of the installed package and returns what it prints
+ * @throws AssertionError for whatever is not as it should be
+ */
+export async function checkPlugins (tarball, installed) {
+  const { home } = installed
+  const parent = join(home, 'plugins')
+  const files = slots.map(slot => testPlugin(slot, parent, installed))
+  // A copy of Skillet beside a plugin, as npm installs one that is named as a dependency: the server runs with it all
+  // the same.
+  copyBeside(join(parent, 'my-transport'), tarball, installed)
+  const folder = join(home, 'packages')
+  mkdirSync(join(folder, 'one'), { recursive: true })
+  writeFileSync(
+    join(folder, 'one/package.json'),
+    '{ "description": "A package", "scripts": { "hello": "echo hello" } }'
+  )
+  const port = await freePort()
+  writeFileSync(join(home, 'skillet.toml'), [
+    `plugins = ${JSON.stringify(files)}`,
+    '[plugin.my-skills]', `folder = ${JSON.stringify(folder)}`,
+    '[plugin.my-transport]', `port = ${port}`, ''
+  ].join('\n'))
+  await servePlugins(port, installed.options)
+  rmSync(join(home, 'skillet.toml'))
+}
+
+/** Writes a plugin for a slot and runs the tests that come with it. @returns its file */
+function testPlugin (slot, parent, { node, options, skillet }) {
+  const written = JSON.parse(skillet('init', '--plugin', slot, `my-${slot}`, '--directory', parent, '--json'))
+  const tested = spawnSync(node, ['--test', '--test-reporter=tap'], { ...options, cwd: written.folder })
+  assert.equal(tested.status, 0, tested.stdout)
+  console.log(`  the plugin ${written.name}: ${/# tests (\d+)/.exec(tested.stdout)[1]} tests of its slot pass`)
+  return written.plugin
+}
+
+/** Installs the package into the folder of a plugin. */
+function copyBeside (plugin, tarball, { node, npm, options }) {
+  const install = spawnSync(
+    node,
+    [npm, 'install', '--no-audit', '--no-fund', '--no-save', '--ignore-scripts', tarball],
+    { ...options, cwd: plugin, timeout: 600_000 }
+  )
+  assert.equal(install.status, 0, install.stderr)
+  assert.ok(!lstatSync(join(plugin, 'node_modules/skillet')).isSymbolicLink(), 'it is a copy')
+}
+
+/** Starts a server with the plugins that its settings name, and calls operations over its transport, on that port. */
+async function servePlugins (port, options) {
+  const child =
+    spawn('skillet', ['serve', '--port', '0', '--json'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+  process.prependListener('exit', () => { child.kill('SIGKILL') }) // before its folder goes
+  const [first] = await once(child.stdout.setEncoding('utf8'), 'data')
+  const health = await (await fetch(`${JSON.parse(first).url}/api/health`)).json()
+  for (const slot of slots) {
+    assert.ok(
+      health.plugins.some(({ name, state }) => name === `my-${slot}` && state === 'ready'),
+      JSON.stringify(health)
+    )
+  }
+  const socket = connect(port, '127.0.0.1')
+  const replies = createInterface({ input: socket })[Symbol.asyncIterator]()
+  const call = async (operation, input) => {
+    socket.write(`${JSON.stringify({ operation, input })}\n`)
+    return JSON.parse((await replies.next()).value)
+  }
+  assert.equal((await call('get_skill', { name: 'one' })).output.description, 'A package')
+  assert.equal(
+    (await call('execute', { skill_name: 'text', tool_name: 'count', parameters: { text: 'one two' } })).output.status,
+    'success'
+  )
+  assert.equal(
+    (await call('execute', { skill_name: 'nobody', tool_name: 'x', parameters: {} })).error.code,
+    'SKILL_NOT_FOUND'
+  )
+  assert.equal((await call('list_executions', {})).output.total, 1)
+  socket.destroy()
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+}
+
+async function freePort () {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  await new Promise(done => { server.close(done) })
+  return port
+}
