@@ -1,3 +1,4 @@
+import type { Config } from '../contracts/config.ts'
 import type { AnyPlugin, ExamineContext, Finding } from '../contracts/plugin.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { messageOf } from '../lib/errors.ts'
@@ -13,9 +14,16 @@ export interface Known {
   storage: Pick<Storage, 'holder'>
 }
 
-/** A note that applies to every run until there is a sandbox. */
-export const isolationNote =
-  'tools run without a sandbox: of the permissions that skills declare, only env and secrets are enforced'
+/** What isolation promises with the present settings. */
+export function isolationNote ({ isolation: { mode } }: Config): string {
+  const scripts = 'scripts run without a sandbox: of the permissions that they declare, only env and secrets are enforced'
+  if (mode === 'off') {
+    return `tools run without a sandbox (isolation.mode = "off"): of the permissions that skills declare, only env and secrets are enforced`
+  }
+  return mode === 'auto'
+    ? `commands of skills that are not trusted run in a sandbox where this machine has one; ${scripts}`
+    : 'only trusted skills run outside a sandbox; other scripts do not run'
+}
 
 /** How long a plugin may take to examine its environment, in milliseconds. */
 const examine_ms = 5_000
@@ -45,7 +53,7 @@ export async function examine (
     serving(known.storage),
     ...plugins.map(async plugin => await ask(plugin, context))
   ])
-  return [...own, { level: 'note', about: 'isolation', text: isolationNote }, ...asked.flat()]
+  return [...own, { level: 'note', about: 'isolation', text: isolationNote(context.config) }, ...asked.flat()]
 }
 
 async function serving (storage: Pick<Storage, 'holder'>): Promise<Finding[]> {

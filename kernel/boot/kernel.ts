@@ -174,7 +174,7 @@ class Boot {
     const { executors } = this.#providers
     const private_paths = ownPaths(this.#options)
     const executions = new Executions({ config, storage, executors, secrets, private_paths, bus: this.#bus, log })
-    log.info({}, isolationNote)
+    log.info({}, isolationNote(config))
     const recovery = new Recovery(executions, log)
     this.#scope.defer(() => recovery.close())
     await recovery.start()

@@ -782,9 +782,13 @@ int main(int argc, char **argv) {
     }
     see_to_timers();
 #ifdef SANDBOX
+    const int ended = has_ended;
     if (has_ended) has_ended = end_strays(is_command, is_running);
 #endif
     sweep();
+#ifdef SANDBOX
+    if (ended && !has_ended && runs_count == 0) empty_shared_memory();
+#endif
     flush();
   }
 }

@@ -258,6 +258,8 @@ t.test('the folder for temporary files belongs to one run, and is gone after it'
   t.match(first, /^\/tmp\/skill-\d+\/\d+$/)
   t.match(await said(executor, shell(`ls ${first} && echo there`)), /No such file/)
   t.notOk(existsSync(first), 'it was never on the machine')
+  await said(executor, shell('echo left > /dev/shm/left; mkdir /dev/shm/folder'))
+  t.equal(await said(executor, shell('ls -A /dev/shm')), '', 'shared memory is emptied')
   const other = untrusted(['sh', '-c', '{{script}}'], {}, { script: `ls -R /tmp; ls ${first}/..` }, 'other')
   t.match(
     await said(executor, { ...other, skill: { ...other.skill, directory: join(user, 'project') } }),

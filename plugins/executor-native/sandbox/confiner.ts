@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { fromHome, isObject, type Config, type Logger, type SkillDefinition, type Task } from '../../../kernel/index.ts'
 import type { HelperProcess } from '../helper-process.ts'
 import type { HelperProgram } from '../helper-program.ts'
+import { sandboxDemand } from '../../toolkit/sandbox-demand.ts'
 import type { ConfinedHelpers } from './confined-helpers.ts'
 import { whyNoSandbox } from './probe.ts'
 import type { RuleBook } from './rules.ts'
@@ -37,7 +38,7 @@ export class Confiner {
    * Whether commands of a skill are confined on this machine, which is tried out once.
    * @throws ConfinementError when they have to be and can't
    */
-  async confines ({ name, permissions }: SkillDefinition): Promise<boolean> {
+  async confines (skill: SkillDefinition): Promise<boolean> {
     const { mode, program, log } = this.#options
     this.#probed ??= whyNoSandbox(program).then(missing => {
       if (missing !== undefined && mode === 'auto') {
@@ -47,11 +48,9 @@ export class Confiner {
     })
     const missing = await this.#probed
     if (missing === undefined) return this.available = true
-    if (mode !== 'required' && permissions.isolation === undefined) return false
-    const who = permissions.isolation === undefined
-      ? 'isolation.mode = "required"'
-      : `its permissions.isolation = "${permissions.isolation}"`
-    throw new ConfinementError(`${name} must run in a sandbox (${who}), and this machine has none: ${missing}`)
+    const demand = sandboxDemand(skill, mode)
+    if (demand === undefined) return false
+    throw new ConfinementError(`${skill.name} must run in a sandbox (${demand}), and this machine has none: ${missing}`)
   }
 
   /**

@@ -24,6 +24,9 @@ int confine(const struct rules *rules);
 int make_folder(const struct rules *rules, uint32_t run, char *path, uint32_t bytes);
 void remove_folder(const char *path);
 
+/* Removes what commands left in shared memory. Only while none runs. */
+void empty_shared_memory(void);
+
 /* The mark that all processes of a command bear, whatever they do: the number of their UTS namespace. 0 where it is unknown. */
 uint64_t mark_of(int pid);
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { definePlugin, execute, isAlive, thisProcess, type AnyPlugin, type Finding } from '../../../kernel/index.ts'
+import { completeConfig } from '../../../kernel/boot/config-load.ts'
 import { isolationNote } from '../../../kernel/boot/examine.ts'
 import storageMemory from '../../../plugins/storage-memory/index.ts'
 import { overriding, skillSource, startKernel } from '../../support/kernel.ts'
@@ -45,7 +46,7 @@ t.test('what a kernel finds: broken skills, plugins that are not well, who serve
     { level: 'problem', about: 'skill bent', text: '/skills/bent/skill.toml: it is bent' },
     { level: 'note', about: 'skill odd', text: '/skills/odd/SKILL.md: it is odd' },
     { level: 'problem', about: 'plugin limping', text: 'degraded: one leg' },
-    { level: 'note', about: 'isolation', text: isolationNote },
+    { level: 'note', about: 'isolation', text: isolationNote(completeConfig({})) },
     { level: 'ok', about: 'server', text: `process ${process.pid} serves this data directory` },
     { level: 'note', about: 'skills', text: 'subject at 10000' },
     { level: 'problem', about: 'plugin throws', text: 'it can\'t say how it is: blind' }
