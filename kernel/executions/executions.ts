@@ -8,6 +8,7 @@ import type { Storage } from '../contracts/storage.ts'
 import type { CancelSignal } from '../lib/cancel.ts'
 import { ERRORS, messageOf, SkilletError, type ErrorCode } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { machineProcesses, type Processes } from '../lib/process-identity.ts'
 import { within } from '../lib/within.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import { ActiveExecution, type Ending } from './active-execution.ts'
@@ -27,6 +28,8 @@ interface Dependencies {
   private_paths: readonly string[]
   bus: Bus
   log: Logger
+  /** The processes that can share the storage; default: those of this machine. */
+  processes?: Processes
 }
 
 /** How long an aborted run may take to end, in milliseconds. After that its record is closed without the run. */
@@ -42,11 +45,11 @@ export class Executions implements Runner {
   #stopping = false
 
   constructor (dependencies: Dependencies) {
-    const { config, storage, secrets, private_paths, bus } = dependencies
+    const { config, storage, secrets, private_paths, bus, processes = machineProcesses } = dependencies
     this.#dependencies = dependencies
     this.#inputs = new SkillInputs(config, secrets, private_paths)
-    this.#active = new ActiveExecutions(storage, bus)
-    this.#others = new OtherProcesses(storage, this.#active, bus)
+    this.#active = new ActiveExecutions(storage, bus, processes)
+    this.#others = new OtherProcesses(storage, this.#active, bus, processes)
   }
 
   run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
