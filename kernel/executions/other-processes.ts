@@ -68,22 +68,23 @@ export class OtherProcesses {
   }
 
   /**
-   * Closes the records of executions whose process died, if they are still unfinished.
+   * Closes the records of executions whose process died, if they are still unfinished. A record can have an owner and a
+   * final state: a commit that takes several transactions writes an execution that was saved twice in its newest state,
+   * and first with its owner. When the process dies between them, the final state counts.
    * @returns the number of closed records
    */
   async #interrupt (abandoned: readonly UnfinishedExecution[]): Promise<number> {
     const closed = new Map<string, Execution>()
     const ids = await this.#storage.endUnfinished(abandoned, execution => {
+      if (isFinal(execution.status)) return execution
       const final = interrupted(execution)
       // Only the fields that the bus needs: the complete records would take too much memory.
       closed.set(final.id, { ...final, parameters: {}, output: '' })
       return final
     })
-    for (const id of ids) {
-      const execution = closed.get(id)
-      if (execution !== undefined) publish(execution, this.#bus)
-    }
-    return ids.length
+    const executions = ids.flatMap(id => closed.get(id) ?? [])
+    for (const execution of executions) publish(execution, this.#bus)
+    return executions.length
   }
 
   async #find (id: string): Promise<StoredExecution> {
