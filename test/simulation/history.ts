@@ -3,8 +3,8 @@ import type { Happening } from './executor.ts'
 import type { Fate } from './storage.ts'
 
 /**
- * A step of a history. Processes, operations, runs and executions are given as a number, which counts modulo how many
- * there are at that moment; a step without a subject does nothing. So each part of a history is a history.
+ * A step of a history. Living processes, operations, runs and executions are given as a number, which counts modulo how
+ * many there are at that moment; a step without a subject does nothing. So each part of a history is a history.
  */
 export type Step =
   /** A client asks a process to execute. `known`: it learns the id before the end. `gone`: it does not wait. */
@@ -20,8 +20,8 @@ export type Step =
   | { do: 'advance', ms: number }
   /** A process dies, and `kept` of its records that wait for a commit are on the disk nevertheless. */
   | { do: 'crash', process: number, kept: number }
-  /** A process begins where none is, or where one has drained. */
-  | { do: 'start', process: number }
+  /** A process begins in a place without one, or with one that has drained. */
+  | { do: 'start', place: number }
   /** A process is asked to stop. */
   | { do: 'drain', process: number }
 
@@ -31,7 +31,7 @@ export interface History {
   queue_max: number
   pending_max: number
   drain_ms: number
-  /** Whether transitions are listened to, by process. */
+  /** Whether transitions are listened to, by the place of the process. */
   listens: boolean[]
   /** Each step, and whether the next one comes in the same turn of the event loop. */
   steps: { step: Step, sameTurn: boolean }[]
@@ -68,7 +68,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 24, arbitrary: fc.record({ do: fc.constant('run'), process, which, happening }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('advance'), ms: fc.constantFrom(1, 21, 100, 1_000, 5_000) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('crash'), process, kept: fc.nat({ max: 6 }) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('start'), process }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('start'), place: process }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('drain'), process }) }
 )
 

@@ -37,8 +37,10 @@ t.test('whatever happens, executions keep the rules', async t => {
   }
   const [smallest] = result.counterexample ?? []
   const lines = smallest === undefined ? [] : await explain(smallest)
-  t.fail(String(result.errorInstance), {
-    replay: `SKILLET_SEED=${seed}:${result.counterexamplePath} npm run test:simulation`,
+  // In the title, because a long line of the facts below would be folded.
+  const command = `SKILLET_SEED=${seed}:${result.counterexamplePath} npm run test:simulation`
+  t.fail(`this repeats it: ${command}`, {
+    broken: String(result.errorInstance),
     settings: { ...smallest, steps: undefined },
     trace: lines
   })

@@ -1,11 +1,11 @@
 import { Canceller, completeConfig, type Execution } from '../../kernel/index.ts'
-import type { SimulatedRun } from './executor.ts'
+import type { Happening, SimulatedRun } from './executor.ts'
 import type { History, Step } from './history.ts'
 import { SimulatedProcess, type Cancellation, type Request, type World } from './process.ts'
 import { checkRecord, checkWrite, demand, isFinalStatus } from './rules.ts'
 import { SimulatedDisk, type Fate } from './storage.ts'
 import { SimulatedTime } from './time.ts'
-import { checkEnd, checkQuiet, isEqual, type Evidence } from './verdict.ts'
+import { checkEnd, checkQuiet, checkReplies, isEqual, type Evidence } from './verdict.ts'
 
 const usual = completeConfig({})
 const succeed: Fate = { how: 'succeed' }
@@ -17,6 +17,8 @@ const cancelPoll_ms = 100
 const unsaved_ms = 45
 /** How often a process looks for executions whose process died, in milliseconds. */
 const recovery_ms = 5_000
+/** How long a drain waits for the runs that it has interrupted, in milliseconds. */
+const stragglers_ms = 3_000
 /** How long a process waits at most until another one obeys a request to cancel, in milliseconds, and some more. */
 const cancelPatience_ms = 11_000
 /** Far more operations than a storage needs to end what a history has left. */
@@ -35,6 +37,8 @@ export class Simulation {
   readonly #evidence: Evidence
   readonly #processes: (SimulatedProcess | undefined)[] = []
   readonly #cancellations: Cancellation[] = []
+  /** Processes whose drain has just ended, and in which no run was given up. */
+  readonly #drained: SimulatedProcess[] = []
   /** Executions that were cancelled before their tools started. */
   readonly #cancelled = new Set<string>()
   /** A rule that was broken where an exception would be caught by the code under test. */
@@ -70,7 +74,7 @@ export class Simulation {
   async run (): Promise<void> {
     const uninstall = this.#time.install()
     try {
-      for (let slot = 0; slot < 2; slot++) await this.#start(slot)
+      for (let place = 0; place < 2; place++) await this.#start(place)
       await this.#complete()
       for (const { step, sameTurn } of this.#history.steps) {
         this.#note(() => `${this.#time.now_ms} ms: ${JSON.stringify(step)}`)
@@ -88,14 +92,14 @@ export class Simulation {
   async #take (step: Step): Promise<void> {
     if (step.do === 'advance') return await this.#advance(step.ms)
     if (step.do === 'leave') return pick(this.#evidence.requests, step.which)?.signal.abort()
-    if (step.do === 'start') return await this.#start(step.process)
-    const process = this.#processes[step.process]
-    if (process === undefined || !process.isAlive) return
+    if (step.do === 'start') return await this.#start(step.place)
+    const process = pick(this.#alive(), step.process)
+    if (process === undefined) return
     switch (step.do) {
       case 'execute': return this.#execute(process, step.known, step.gone)
       case 'cancel': return this.#cancel(process, step.which)
       case 'storage': return operate(process, step.which, step.fate)
-      case 'run': return pick(process.executor.runs, step.which)?.happen(step.happening)
+      case 'run': return happen(process, step.which, step.happening)
       case 'crash':
         this.seen.add('crash')
         return process.crash(step.kept)
@@ -114,15 +118,15 @@ export class Simulation {
     }
   }
 
-  async #start (slot: number): Promise<void> {
-    const before = this.#processes[slot]
+  async #start (place: number): Promise<void> {
+    const before = this.#processes[place]
     if (before?.isAlive === true) {
       if (!before.isDrained) return
       await this.#exit(before)
     }
-    const listens = this.#history.listens[slot] ?? false
+    const listens = this.#history.listens[place] ?? false
     const process = new SimulatedProcess(this.#world, `process ${this.#evidence.processes.length}`, listens)
-    this.#processes[slot] = process
+    this.#processes[place] = process
     this.#evidence.processes.push(process)
   }
 
@@ -164,7 +168,10 @@ export class Simulation {
   }
 
   #drain (process: SimulatedProcess): void {
+    const began_ms = this.#time.now_ms
     process.drain(() => {
+      // A drain that ends before it can have given up has waited for everything.
+      if (this.#time.now_ms < began_ms + stragglers_ms) this.#drained.push(process)
       this.#note(() => `${process.identity.started} has drained`)
       for (const { task: { execution_id } } of process.executor.runs) {
         const status = process.storage.newest(execution_id)?.execution.status
@@ -254,7 +261,8 @@ export class Simulation {
 
   /** Whether a request to cancel got its reply, or can't get one. */
   #hasReply ({ process, id, result, error }: Cancellation): boolean {
-    return result !== undefined || error !== undefined || !process.isAlive || this.#evidence.runs.get(id)?.run.isLost === true
+    const isLost = this.#evidence.runs.get(id)?.run.isLost === true
+    return result !== undefined || error !== undefined || !process.isAlive || isLost
   }
 
   /** What an executor lost answers after all, when its plugin closes. */
@@ -284,6 +292,7 @@ export class Simulation {
   async #settle (): Promise<void> {
     await this.#time.settle()
     for (const process of this.#processes) process?.settled()
+    for (const process of this.#drained.splice(0)) this.#check(() => { checkReplies(process, this.#evidence) })
     if (this.#broken !== undefined) throw this.#broken
   }
 
@@ -311,6 +320,12 @@ function operate ({ storage }: SimulatedProcess, which: number, fate: Fate): voi
   if (operation?.complete(fate) !== true) return
   const index = storage.operations.indexOf(operation)
   if (index >= 0) storage.operations.splice(index, 1)
+}
+
+/** Something happens to a run of a process: to one that has not ended, where that makes a difference. */
+function happen ({ executor: { runs } }: SimulatedProcess, which: number, happening: Happening): void {
+  const open = happening === 'start again' ? runs : runs.filter(run => !run.isAnswered && !run.isLost)
+  pick(open, which)?.happen(happening)
 }
 
 function pick<T> (items: readonly T[], which: number): T | undefined {

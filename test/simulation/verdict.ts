@@ -31,6 +31,15 @@ export function checkQuiet ({ disk, runs }: Evidence): void {
   }
 }
 
+/** Checks that the clients of a process have their replies, also those that waited for a commit. */
+export function checkReplies (process: SimulatedProcess, { requests }: Evidence): void {
+  if (!process.isAlive) return
+  for (const { number, process: its, result, error } of requests) {
+    const hasReply = result !== undefined || error !== undefined
+    demand(its !== process || hasReply, 'a request gets its reply before the end of a drain', number)
+  }
+}
+
 /** Checks what must be true when every process has ended and another one has recovered. */
 export function checkEnd ({ disk, durability, processes, requests, runs, acknowledged }: Evidence): void {
   for (const { execution, owner } of disk.records.values()) {
