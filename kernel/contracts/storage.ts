@@ -83,7 +83,8 @@ export interface Storage {
    * same owner in the transaction that writes it. The promise resolves after the commit. The storage uses few
    * transactions, and none of them takes long.
    * @param end makes the final record from the present record. It is synchronous and short, and has no effect when the
-   * transaction fails.
+   * transaction fails. It returns a record with a final state as it is: a process that dies between two transactions of
+   * a commit can leave one with its owner.
    * @returns the ids of the executions that this call ended; all others had ended already, or were pruned
    */
   endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]>

@@ -1,7 +1,7 @@
 import type { Bus } from '../contracts/bus.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { List } from '../lib/list.ts'
-import { thisProcess } from '../lib/process-identity.ts'
+import type { Processes } from '../lib/process-identity.ts'
 import type { ActiveExecution } from './active-execution.ts'
 import { isFinal } from './transitions.ts'
 
@@ -15,15 +15,17 @@ const unsaved_ms = 20
 export class ActiveExecutions {
   readonly #storage: Storage
   readonly #bus: Bus
+  readonly #processes: Processes
   /** Executions that the storage does not have yet, the oldest first. Their ids are not known outside the kernel. */
   readonly #unsaved = new List<ActiveExecution>()
   /** The executions that the storage has, by id. */
   readonly #saved = new Map<string, ActiveExecution>()
   #saver: NodeJS.Timeout | undefined
 
-  constructor (storage: Storage, bus: Bus) {
+  constructor (storage: Storage, bus: Bus, processes: Processes) {
     this.#storage = storage
     this.#bus = bus
+    this.#processes = processes
   }
 
   /** @param isKnown whether a client learns the id before the execution ends: the execution is then saved at once */
@@ -70,7 +72,7 @@ export class ActiveExecutions {
   #save (active: ActiveExecution): void {
     this.#unsaved.delete(active)
     this.#saved.set(active.execution.id, active)
-    this.#storage.save({ execution: active.execution, owner: thisProcess() })
+    this.#storage.save({ execution: active.execution, owner: this.#processes.thisProcess() })
   }
 
   /** Saves an execution only if it takes longer than `unsaved_ms`: until then, no client can ask for it. */

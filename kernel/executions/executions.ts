@@ -8,13 +8,14 @@ import type { Storage } from '../contracts/storage.ts'
 import type { CancelSignal } from '../lib/cancel.ts'
 import { ERRORS, messageOf, SkilletError, type ErrorCode } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { machineProcesses, type Processes } from '../lib/process-identity.ts'
 import { within } from '../lib/within.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import { ActiveExecution, type Ending } from './active-execution.ts'
 import { ActiveExecutions } from './active-executions.ts'
 import type { ExecutionEvent } from './execution.machine.ts'
 import { cancelled, OtherProcesses } from './other-processes.ts'
-import { interrupted, move, publish, recordOf, recordTransition } from './record.ts'
+import { move, recordOf, recordTransition } from './record.ts'
 import { redactorOf, SkillInputs } from './skill-inputs.ts'
 import { isFinal } from './transitions.ts'
 
@@ -27,6 +28,8 @@ interface Dependencies {
   private_paths: readonly string[]
   bus: Bus
   log: Logger
+  /** The processes that can share the storage; default: those of this machine. */
+  processes?: Processes
 }
 
 /** How long an aborted run may take to end, in milliseconds. After that its record is closed without the run. */
@@ -42,11 +45,11 @@ export class Executions implements Runner {
   #stopping = false
 
   constructor (dependencies: Dependencies) {
-    const { config, storage, secrets, private_paths, bus } = dependencies
+    const { config, storage, secrets, private_paths, bus, processes = machineProcesses } = dependencies
     this.#dependencies = dependencies
     this.#inputs = new SkillInputs(config, secrets, private_paths)
-    this.#active = new ActiveExecutions(storage, bus)
-    this.#others = new OtherProcesses(storage, this.#active, bus)
+    this.#active = new ActiveExecutions(storage, bus, processes)
+    this.#others = new OtherProcesses(storage, this.#active, bus, processes)
   }
 
   run (job: Job, signal: CancelSignal, accepted?: (execution_id: string) => void): Promise<Execution> {
@@ -86,18 +89,17 @@ export class Executions implements Runner {
    * when all executions have ended.
    */
   async drain (drain_ms: number): Promise<void> {
-    const { storage, bus, log } = this.#dependencies
+    const { storage, log } = this.#dependencies
     this.#stopping = true
     await within(drain_ms, this.#active.allEnded())
     for (const active of this.#active.all()) end(active, 'interrupt')
     await within(stragglers_ms, this.#active.allEnded())
     // Executions with a final state only wait for their commit.
     const stragglers = this.#active.all().filter(({ execution }) => !isFinal(execution.status))
-    for (const { execution } of stragglers) {
-      log.error({ execution_id: execution.id }, 'an executor did not end an aborted run')
-      const final = interrupted(execution)
-      publish(final, bus)
-      storage.save({ execution: final, owner: null })
+    for (const active of stragglers) {
+      log.error({ execution_id: active.execution.id }, 'an executor did not end an aborted run')
+      this.#fail(active, 'INTERRUPTED', ERRORS.INTERRUPTED.meaning, {}, 'interrupt')
+      storage.save({ execution: active.execution, owner: null })
     }
     if (stragglers.length > 0) await storage.commit()
   }
@@ -187,13 +189,14 @@ export class Executions implements Runner {
   /** Closes the record with the outcome of the run. @param output the output without secrets */
   #conclude (active: ActiveExecution, outcome: Outcome, output: string): void {
     const { execution, job } = active
+    if (isFinal(execution.status)) return // `drain` has closed the record without the run
     execution.output = output
     execution.output_truncated = outcome.output_truncated
+    if (active.began_ms === undefined && (outcome.status === 'success' || outcome.status === 'timeout')) {
+      throw new Error(`the executor of ${execution.runtime} answered without having started`)
+    }
     switch (outcome.status) {
       case 'success':
-        if (active.began_ms === undefined) {
-          throw new Error(`the executor of ${execution.runtime} answered without having started`)
-        }
         move(execution, 'succeed', this.#dependencies.bus, active.began_ms)
         break
       case 'failed':
@@ -213,6 +216,7 @@ export class Executions implements Runner {
     active: ActiveExecution, code: ErrorCode, message: string, details: JsonObject, event: ExecutionEvent['type']
   ): void {
     const { execution, job, redactor } = active
+    if (isFinal(execution.status)) return
     const said = redactor === undefined ? { message, details } : redactor.failure(message, details)
     const of = { skill: job.skill.name, tool: job.tool.name, execution_id: execution.id }
     execution.error = { code, message: said.message, details: { ...of, ...said.details } }

@@ -3,7 +3,7 @@ import type { Execution } from '../contracts/schemas.ts'
 import type { Storage, StoredExecution, UnfinishedExecution } from '../contracts/storage.ts'
 import type { CancelSignal } from '../lib/cancel.ts'
 import { SkilletError } from '../lib/errors.ts'
-import { isAlive, type ProcessIdentity } from '../lib/process-identity.ts'
+import type { Processes, ProcessIdentity } from '../lib/process-identity.ts'
 import type { ActiveExecutions } from './active-executions.ts'
 import { executionNotFound, interrupted, publish } from './record.ts'
 import { isFinal } from './transitions.ts'
@@ -20,11 +20,13 @@ export class OtherProcesses {
   readonly #storage: Storage
   readonly #active: ActiveExecutions
   readonly #bus: Bus
+  readonly #processes: Processes
 
-  constructor (storage: Storage, active: ActiveExecutions, bus: Bus) {
+  constructor (storage: Storage, active: ActiveExecutions, bus: Bus, processes: Processes) {
     this.#storage = storage
     this.#active = active
     this.#bus = bus
+    this.#processes = processes
   }
 
   /**
@@ -35,7 +37,7 @@ export class OtherProcesses {
   async cancel (id: string, signal: CancelSignal): Promise<Execution> {
     let stored = await this.#find(id)
     if (stored.owner === null || isFinal(stored.execution.status)) throw conflict(stored.execution)
-    if (isAlive(stored.owner)) await this.#storage.requestCancel(id)
+    if (this.#processes.isAlive(stored.owner)) await this.#storage.requestCancel(id)
     else await this.#interrupt([{ id, owner: stored.owner }])
     stored = await this.#find(id)
     const until_ms = performance.now() + cancelRemote_ms
@@ -48,7 +50,7 @@ export class OtherProcesses {
 
   /** Closes the records of executions whose process died, until the signal aborts. @returns their number */
   async recover (signal: AbortSignal): Promise<number> {
-    const abandoned = (await this.#storage.unfinished()).filter(isOfDeadProcess())
+    const abandoned = (await this.#storage.unfinished()).filter(isOfDeadProcess(this.#processes))
     let closed = 0
     for (let from = 0; from < abandoned.length && !signal.aborted; from += recoverSlice) {
       closed += await this.#interrupt(abandoned.slice(from, from + recoverSlice))
@@ -66,22 +68,23 @@ export class OtherProcesses {
   }
 
   /**
-   * Closes the records of executions whose process died, if they are still unfinished.
+   * Closes the records of executions whose process died, if they are still unfinished. A record can have an owner and a
+   * final state: a commit that takes several transactions writes an execution that was saved twice in its newest state,
+   * and first with its owner. When the process dies between them, the final state counts.
    * @returns the number of closed records
    */
   async #interrupt (abandoned: readonly UnfinishedExecution[]): Promise<number> {
     const closed = new Map<string, Execution>()
     const ids = await this.#storage.endUnfinished(abandoned, execution => {
+      if (isFinal(execution.status)) return execution
       const final = interrupted(execution)
       // Only the fields that the bus needs: the complete records would take too much memory.
       closed.set(final.id, { ...final, parameters: {}, output: '' })
       return final
     })
-    for (const id of ids) {
-      const execution = closed.get(id)
-      if (execution !== undefined) publish(execution, this.#bus)
-    }
-    return ids.length
+    const executions = ids.flatMap(id => closed.get(id) ?? [])
+    for (const execution of executions) publish(execution, this.#bus)
+    return executions.length
   }
 
   async #find (id: string): Promise<StoredExecution> {
@@ -105,12 +108,12 @@ function conflict ({ id, status }: Execution): SkilletError {
  * Returns a filter for executions of dead processes. The filter checks each process only once, because a check reads a
  * file or starts a command.
  */
-function isOfDeadProcess (): (unfinished: { owner: ProcessIdentity }) => boolean {
+function isOfDeadProcess (processes: Processes): (unfinished: { owner: ProcessIdentity }) => boolean {
   const known = new Map<string, boolean>()
   return ({ owner }) => {
     const key = `${owner.pid} ${owner.started}`
     let lives = known.get(key)
-    if (lives === undefined) known.set(key, lives = isAlive(owner))
+    if (lives === undefined) known.set(key, lives = processes.isAlive(owner))
     return !lives
   }
 }

@@ -8,6 +8,14 @@ export interface ProcessIdentity {
   started: string
 }
 
+/** The processes that can share a storage. */
+export interface Processes {
+  /** The identity of the process that asks. */
+  thisProcess (): ProcessIdentity
+  /** Whether the process with this identity is still alive. */
+  isAlive (owner: ProcessIdentity): boolean
+}
+
 /**
  * The start time of a process: on Linux, field 22 of /proc/<pid>/stat (clock ticks since boot) and the boot id;
  * on other systems, the output of `ps`. Undefined when there is no such process.
@@ -47,3 +55,6 @@ export function isAlive (owner: ProcessIdentity): boolean {
   if (owner.pid === me.pid) return owner.started === me.started
   return startOf(owner.pid) === owner.started
 }
+
+/** The processes of this machine. */
+export const machineProcesses: Processes = { thisProcess, isAlive }
