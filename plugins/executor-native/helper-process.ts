@@ -9,6 +9,8 @@ import {
   encode, outOfStep, readFromHelper, type AllowedPath, type FromHelper, type RunMessage, type ToHelper
 } from './protocol.ts'
 
+/** The most rules that a helper keeps: each has a descriptor there. */
+const rulesMax = 256
 /** How long the helper has to end after its pipe is closed, in milliseconds. */
 const end_ms = 2_000
 
@@ -20,6 +22,7 @@ type Listener = (answer: HelperAnswer, payload: Buffer) => void
 interface Started {
   readonly listener: Listener
   readonly live: boolean
+  readonly rules: number
   readonly output_bytes_max: number
   pid: number | undefined
   /** The bytes of its output that were already sent as `output`. */
@@ -42,6 +45,7 @@ export class HelperProcess {
   readonly #stderr = new Tail(4096)
   #lastId = 0
   readonly #confined: boolean
+  /** The rules that the helper keeps; those that were used last are last. */
   readonly #rules = new Set<number>()
   #closing = false
   #usable = true
@@ -101,7 +105,8 @@ export class HelperProcess {
   run (request: Omit<RunMessage, 'type' | 'id' | 'stdin'>, stdin: string | undefined, listener: Listener): number {
     const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² commands run at once
     this.#runs.set(id, {
-      listener, live: request.live, output_bytes_max: request.output_bytes_max, pid: undefined, told_bytes: 0
+      listener, live: request.live, rules: request.rules, output_bytes_max: request.output_bytes_max,
+      pid: undefined, told_bytes: 0
     })
     if (this.#runs.size === 1) this.#hold(true)
     this.#tell(
@@ -111,11 +116,18 @@ export class HelperProcess {
     return id
   }
 
-  /** Tells the helper the rules for commands that name this id; once. */
+  /** Tells the helper the rules for commands that name this id; once. Rules that no run needs are forgotten in time. */
   keepRules (id: number, paths: readonly AllowedPath[]): void {
-    if (this.#rules.has(id)) return
+    const isKnown = this.#rules.delete(id)
     this.#rules.add(id)
+    if (isKnown) return
     this.#tell({ type: 'keep_rules', id, paths }, nothing)
+    if (this.#rules.size <= rulesMax) return
+    const used = new Set([id, ...Array.from(this.#runs.values(), ({ rules }) => rules)])
+    const unused = [...this.#rules].find(id => !used.has(id))
+    if (unused === undefined) return
+    this.#rules.delete(unused)
+    this.#tell({ type: 'forget_rules', id: unused }, nothing)
   }
 
   /** Asks the helper to end a run: SIGTERM first, SIGKILL later. */

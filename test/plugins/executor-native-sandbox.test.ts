@@ -329,6 +329,20 @@ t.test('nothing that a command started outlives it: not in a session of its own,
   await until(() => !names.some(running))
 })
 
+t.test('rules of many skills are kept and forgotten, and those in use stay', { skip }, async t => {
+  const executor = await open(t, 'required')
+  const revised = (revision: number): Call => {
+    const call = shell('cat ~/notes.txt')
+    return { ...call, skill: { ...call.skill, revision: String(revision) } }
+  }
+  const waits = runCall(executor, shell('sleep 3; cat ~/notes.txt; echo x > $TMPDIR/x && echo written'))
+  for (let i = 0; i < 600; i += 20) {
+    const outputs = await Promise.all(Array.from({ length: 20 }, (_, j) => said(executor, revised(i + j))))
+    t.same(new Set(outputs), new Set(['open notes']))
+  }
+  t.match(await waits, { status: 'success', output: /open noteswritten/ })
+})
+
 t.test('a command neither sees nor ends those of other skills', { skip }, async t => {
   const executor = await open(t, 'required')
   const secret = `value-of-${process.pid}`

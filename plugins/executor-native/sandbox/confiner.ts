@@ -5,7 +5,7 @@ import type { HelperProgram } from '../helper-program.ts'
 import { sandboxDemand } from '../../toolkit/sandbox-demand.ts'
 import type { ConfinedHelpers } from './confined-helpers.ts'
 import { whyNoSandbox } from './probe.ts'
-import type { RuleBook } from './rules.ts'
+import { real, type RuleBook } from './rules.ts'
 
 export interface ConfinerOptions {
   mode: Config['isolation']['mode']
@@ -69,7 +69,7 @@ export class Confiner {
       if (secret !== undefined) {
         throw new ConfinementError(`${skill.name} may not write to ${absolute}: it holds ${secret}`)
       }
-      return [absolute]
+      return real(absolute) // what does not exist can't be made writable
     })
     const { id, paths } = book.rulesFor(skill, cwd, writable)
     const helper = helpers.pick({ network: skill.permissions.network, writable })

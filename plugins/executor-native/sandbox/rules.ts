@@ -56,10 +56,14 @@ export class RuleBook {
    * @param cwd its absolute working directory, which it may read where it may read anything
    * @param writable absolute paths that it may write to
    */
-  rulesFor ({ directory, permissions: { read } }: SkillDefinition, cwd: string, writable: readonly string[]): Rules {
+  rulesFor (
+    { directory, revision, permissions: { read } }: SkillDefinition,
+    cwd: string,
+    writable: readonly string[]
+  ): Rules {
     const readable = this.#whole()
     const named = read?.flatMap(path => real(resolve(directory, fromHome(path))))
-    const key = JSON.stringify([directory, named, named === undefined ? cwd : '', writable])
+    const key = JSON.stringify([directory, revision, named, named === undefined ? cwd : '', writable])
     const known = this.#rules.get(key)
     if (known !== undefined) return known
     const base = named === undefined
@@ -71,7 +75,7 @@ export class RuleBook {
       id: ++lastId,
       paths: [
         ...reading.map(path => ({ path, access: 'read' as const })),
-        ...writable.flatMap(real).map(path => ({ path, access: 'write' as const }))
+        ...writable.map(path => ({ path, access: 'write' as const }))
       ]
     }
     if (this.#rules.size >= rulesMax) this.#rules.clear()
@@ -107,7 +111,7 @@ export class RuleBook {
 }
 
 /** The path without symbolic links; nothing where it does not exist. */
-function real (path: string): string[] {
+export function real (path: string): string[] {
   try {
     return [realpathSync(path)]
   } catch {
