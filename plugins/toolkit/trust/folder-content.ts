@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { messageOf, within } from '../../../kernel/index.ts'
-import { FolderFault, limits, walkFolder, type FolderEntry, type Limits, type Walked } from './walk.ts'
+import { FolderFault, inParallel, limits, walkFolder, type FolderEntry, type Limits, type Walked } from './walk.ts'
 
 /**
  * A file that was changed less than this time ago is not hashed yet, in milliseconds. The clock of a file system has
@@ -32,12 +32,13 @@ export interface FolderContent extends Pick<Walked, 'stamp' | 'newest_ms'> {
  * Reads a folder with all its files. What is returned was the content of the folder at the end of the reading, and
  * since `newest_ms`: no file was changed meanwhile, unless by a program that holds a writable mapping of it.
  * @param folder absolute path without links
+ * @param options `walked`: the entries of the folder, when they were just walked
  * @throws FolderFault when a file is neither a file, a folder nor a link, when the limits are exceeded, or when files
  * are being changed
  */
-export async function readFolder (folder: string, within_limits: Limits = limits): Promise<FolderContent> {
+export async function readFolder (folder: string, { within_limits = limits, walked }: { within_limits?: Limits, walked?: Walked } = {}): Promise<FolderContent> {
   const late = new AbortController()
-  const work = readUnchanged(folder, within_limits, late.signal)
+  const work = readUnchanged(folder, within_limits, late.signal, walked)
   try {
     if (await within(read_ms, work)) return await work
   } finally {
@@ -47,13 +48,15 @@ export async function readFolder (folder: string, within_limits: Limits = limits
   throw new FolderFault(`${folder} can't be read: it took longer than ${read_ms / 1000} s`)
 }
 
-async function readUnchanged (folder: string, limits: Limits, signal: AbortSignal): Promise<FolderContent> {
+async function readUnchanged (folder: string, limits: Limits, signal: AbortSignal, walked?: Walked): Promise<FolderContent> {
   for (let attempt = 1; ; attempt++) {
-    const before = await walkFolder(folder, limits)
+    const before = attempt === 1 && walked !== undefined ? walked : await walkFolder(folder, limits)
     await settled(folder, before.newest_ms)
-    const entries: ContentEntry[] = []
+    const entries: ContentEntry[] = before.entries.map(entry => ({ ...entry }))
     try {
-      for (const entry of before.entries) entries.push({ ...entry, ...(entry.file !== undefined && { sha256: await hashFile(entry.file, entry.size, signal) }) })
+      await inParallel(entries, async entry => {
+        if (entry.file !== undefined) entry.sha256 = await hashFile(entry.file, entry.size, signal)
+      })
     } catch (error) {
       if (!(error instanceof Changed) || attempt >= attemptsMax) throw error
       continue
@@ -83,17 +86,16 @@ async function hashFile (path: string, size: number, signal: AbortSignal): Promi
     throw new FolderFault(`${path} can't be read: ${messageOf(error)}`, { cause: error })
   }
   try {
-    if (!(await file.stat()).isFile()) throw new Changed(`${path} is not a regular file any more`)
     const hash = createHash('sha256')
     const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size + 1))
     let total = 0
     for (;;) {
       signal.throwIfAborted()
-      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, size + 1 - total))
-      if (bytesRead === 0) break
+      const wanted = Math.min(buffer.length, size + 1 - total)
+      const { bytesRead } = await file.read(buffer, 0, wanted)
       total += bytesRead
-      if (total > size) break
-      hash.update(buffer.subarray(0, bytesRead))
+      if (total <= size) hash.update(buffer.subarray(0, bytesRead))
+      if (bytesRead < wanted || total > size) break
     }
     if (total !== size) throw new Changed(`${path} changes while it is read; try it again when that has ended`)
     return hash.digest('hex')

@@ -5,7 +5,7 @@ import { changeFile, isAbsent, messageOf } from '../../../kernel/index.ts'
 import { formatVersion, parseRecords, type TrustRecord } from './record.ts'
 
 /** The maximum size of the file, in bytes. */
-const fileBytesMax = 64 * 1_048_576
+const fileBytesMax = 16 * 1_048_576
 
 /** The skills that the user trusted by their content: a file that only the user can read and write. */
 export class TrustFile {

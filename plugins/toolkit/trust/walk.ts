@@ -57,19 +57,40 @@ export async function walkFolder (folder: string, { entriesMax, bytesMax, depthM
     for (const { path, type } of walk.entries) { // grows while it is walked
       if (type !== 'folder') continue
       if (path !== '' && path.split('/').length > depthMax) throw new FolderFault(`${join(folder, path)}: more than ${depthMax} folders lie within each other`)
+      const names: string[] = []
       for await (const { name } of await opendir(join(folder, path))) {
-        if (walk.entries.length > entriesMax) throw new FolderFault(`${folder} has more than ${entriesMax} files and folders; remove what the skill does not need`)
+        if (walk.entries.length + names.push(name) > entriesMax + 1) throw new FolderFault(`${folder} has more than ${entriesMax} files and folders; remove what the skill does not need`)
         // Node gives several names that are not UTF-8 as the same text.
         if (name.includes('\uFFFD')) throw new FolderFault(`${join(folder, path)} has a name that is not UTF-8: ${JSON.stringify(name)}; rename it`)
-        await walk.add(path === '' ? name : `${path}/${name}`)
-        if (walk.bytes > bytesMax) throw new FolderFault(`the files of ${folder} have more than ${bytesMax} bytes; remove what the skill does not need`)
       }
+      await inParallel(names, async name => { await walk.add(path === '' ? name : `${path}/${name}`) })
+      if (walk.bytes > bytesMax) throw new FolderFault(`the files of ${folder} have more than ${bytesMax} bytes; remove what the skill does not need`)
     }
   } catch (error) {
     if (error instanceof FolderFault) throw error
     throw new FolderFault(`${folder} can't be read: ${messageOf(error)}`, { cause: error })
   }
   return walk.walked()
+}
+
+/** The number of files that are looked at, or read, at once. */
+const parallelMax = 16
+
+/** Calls `work` with each item, several at once. Rejects with the first error; then no further item is begun. */
+export async function inParallel<T> (items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values() // shared by all: each takes the next item
+  let failed = false
+  await Promise.all(Array.from({ length: Math.min(parallelMax, items.length) }, async () => {
+    for (const item of left) {
+      if (failed) return
+      try {
+        await work(item)
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
+  }))
 }
 
 /** The entries of a folder that were found so far. */
