@@ -9,6 +9,7 @@ import { Describing } from '../../plugins/skills-directory/descriptions/skill-de
 import { Follow, type FollowOptions } from '../../plugins/skills-directory/library/follow.ts'
 import { Interpreters } from '../../plugins/skills-directory/descriptions/interpreters.ts'
 import { Library } from '../../plugins/skills-directory/library/library.ts'
+import { SkillTrust } from '../../plugins/skills-directory/trust/skill-trust.ts'
 import { until } from '../../plugins/testing/until.ts'
 
 const never = new AbortController().signal
@@ -23,10 +24,10 @@ async function follow (t: Test, options: Partial<FollowOptions> = {}, patience_m
   scope.defer(() => rm(root, { recursive: true, force: true }))
   await mkdir(join(root, 'one'))
   const library = (data: string): Library => {
-    const describing = new Describing({ trusted: [], heap_bytes_max: 268_435_456, data_dir: join(root, data), describe_ms: 60_000, log: silentLogger })
+    const describing = new Describing({ heap_bytes_max: 268_435_456, data_dir: join(root, data), describe_ms: 60_000, log: silentLogger })
     scope.defer(() => describing.close())
     const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
-    return new Library({ places, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000 })
+    return new Library({ places, trust: new SkillTrust({ directories: [], locked: false }), describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000 })
   }
   const followed = library('data')
   const anew = library('anew')

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { LoadedSkills, QuarantinedSkill } from '../../../kernel/index.ts'
 import type { Listing } from '../listing/list.ts'
 import type { Place } from '../listing/places.ts'
+import { asJudged, trustKind } from '../trust/verdict.ts'
 import { nameOf, type Entry } from './entry.ts'
 
 /** The skills directory of a place, with its last listing. */
@@ -25,20 +26,28 @@ export function winnersOf (shelves: readonly Shelf[]): Winner[] {
 }
 
 /** The skills of all shelves, with their faults and warnings. */
-export function combine (shelves: readonly Shelf[]): LoadedSkills {
+export function combine (shelves: readonly Shelf[]): Required<LoadedSkills> {
   const loaded: Required<LoadedSkills> = { skills: [], quarantined: [], warnings: [] }
   for (const { place, listing } of shelves) {
     if (listing.real_path !== undefined || place.named) loaded.quarantined.push(...listing.faults)
   }
-  for (const { entry: { good, reported } } of winnersOf(shelves)) {
+  for (const { entry } of winnersOf(shelves)) {
+    const { good, reported, verdict } = entry
+    const kind = verdict === undefined ? undefined : trustKind(verdict)
+    const about = { name: nameOf(entry) ?? '', path: entry.looked?.path ?? good?.skill.directory ?? '', ...(kind !== undefined && { trust: kind }) }
+    if (verdict?.quarantined === true) {
+      loaded.quarantined.push({ ...about, error: verdict.text ?? '' })
+      continue
+    }
     const serves = ({ tool }: QuarantinedSkill): boolean => {
       return good !== undefined && (tool === undefined || good.skill.tools.some(({ name }) => name === tool))
     }
     loaded.quarantined.push(...reported.map(fault => ({ ...fault, ...(serves(fault) && { serving: true }) })))
     if (good === undefined) continue
     loaded.quarantined.push(...good.broken.filter(({ tool }) => !reported.some(fault => fault.tool === tool)))
-    loaded.skills.push(good.skill)
+    loaded.skills.push(verdict === undefined ? good.skill : asJudged(good.skill, verdict))
     loaded.warnings.push(...good.warnings)
+    if (verdict?.reason === 'changed') loaded.warnings.push({ ...about, warning: verdict.text ?? '' })
   }
   return loaded
 }

@@ -57,7 +57,14 @@ export type DescribedSkill = Omit<SkillDefinition, 'trusted'>
  * A skill, its tools that can't be served, warnings, and the files from which it was built but which its folder's
  * revision does not cover.
  */
-export interface Described { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[], outside: string[] }
+export interface Described {
+  skill: DescribedSkill
+  broken: QuarantinedSkill[]
+  warnings: SkillWarning[]
+  outside: string[]
+  /** When the description was begun, in milliseconds since 1970. The main thread sets it. */
+  read_ms?: number
+}
 
 /** The contents of a folder. */
 export type Description =
