@@ -16,33 +16,42 @@ const define: DefineCommand = (command, context) => {
       const { terminal, signal } = context
       const listed = await gateway.invoke(listSkills, input(), { transport: 'cli', signal })
       if (json) terminal.out(`${JSON.stringify(listed)}\n`)
-      else if (listed.total === 0) terminal.out(`${none}\n${lockedText((await gateway.invoke(health, {}, { transport: 'cli', signal })).quarantined, terminal)}`)
       else {
         const { quarantined, warnings } = await gateway.invoke(health, {}, { transport: 'cli', signal })
         const notes = notesOf(quarantined, warnings)
-        terminal.out(listed.skills.map(skill => skillText(skill, notes, terminal)).join('\n') + lockedText(quarantined, terminal))
+        const texts = listed.skills.map(skill => skillText(skill, notes, terminal))
+        terminal.out((listed.total === 0 ? `${none}\n` : texts.join('\n')) + lockedText(quarantined, terminal))
       }
     }
   })
 }
 export default define
 
-const none = 'There are no skills. Name a directory of skill folders with --skills DIR, or make a skill with skillet init NAME.'
+const none = 'There are no skills. Name a directory of skill folders with --skills DIR, ' +
+  'or make a skill with skillet init NAME.'
 
 /** What is said about skills: the faults of their tools, and that their files changed since they were trusted. */
 interface Note { skill: string, about: string, text: string }
 
 function notesOf (quarantined: readonly QuarantinedSkill[], warnings: readonly SkillWarning[]): Note[] {
   return [
-    ...quarantined.flatMap(({ name, tool, error, serving }) => tool === undefined || serving === true ? [] : [{ skill: name, about: `${name}:${tool}`, text: `could not be loaded: ${error}` }]),
-    ...warnings.flatMap(({ name, warning, trust }) => trust === undefined ? [] : [{ skill: name, about: 'not trusted', text: warning }])
+    ...quarantined.flatMap(({ name, tool, error, serving }) => {
+      if (tool === undefined || serving === true) return []
+      return [{ skill: name, about: `${name}:${tool}`, text: `could not be loaded: ${error}` }]
+    }),
+    ...warnings.flatMap(({ name, warning, trust }) => {
+      return trust === undefined ? [] : [{ skill: name, about: 'not trusted', text: warning }]
+    })
   ]
 }
 
 /** The skills that are kept from serving since they are not trusted. */
 function lockedText (quarantined: readonly QuarantinedSkill[], { colors: { out }, columns }: Terminal): string {
   const locked = quarantined.filter(({ trust }) => trust !== undefined)
-  return locked.map(({ name, error }) => `\n${paragraph([{ text: name, style: out.red }, ` does not serve: ${error}`], { columns })}`).join('')
+  const lines = locked.map(({ name, error }) => {
+    return paragraph([{ text: name, style: out.red }, ` does not serve: ${error}`], { columns })
+  })
+  return lines.map(line => `\n${line}`).join('')
 }
 
 function skillText ({ name, description, tools }: Skill, notes: readonly Note[], { colors: { out }, columns }: Terminal): string {

@@ -24,7 +24,9 @@ const define: DefineCommand = (command, context) => {
   command.action(async (name: string | undefined, options: Options) => {
     const file = new TrustFile(configHome(context.terminal.env))
     if (options.list === true) return await list(name, options, file, context)
-    if (name === undefined) throw new UsageError('name the skill: skillet trust NAME, or list those that are trusted: skillet trust --list')
+    if (name === undefined) {
+      throw new UsageError('name the skill: skillet trust NAME; or list the trusted ones: skillet trust --list')
+    }
     await new Trusting(name, options, given(), file, context).run()
   })
 }
@@ -56,7 +58,9 @@ class Trusting {
     if (skill === undefined) return
     const changes = old === undefined ? [] : this.#changes(old, candidate, skill)
     this.#show(`\n${toolsText(skill, this.#context.terminal)}`)
-    if (old !== undefined) this.#show(`\n${changesText(`Changed since ${localTime(old.at)}:`, changes, this.#context.terminal)}`)
+    if (old !== undefined) {
+      this.#show(`\n${changesText(`Changed since ${localTime(old.at)}:`, changes, this.#context.terminal)}`)
+    }
     if (!await this.#agrees(`Trust the skill ${this.#name} with this content? [y/N] `)) return
     await this.#record(candidate, skill, changes)
   }
@@ -72,15 +76,21 @@ class Trusting {
     return [...changesOf(old.snapshot, snapshotOf(skill)), ...fileChanges(old.files, digestsOf(content.entries))]
   }
 
-  async #record ({ name, path, content }: Candidate, skill: SkillDefinition, changes: readonly Change[]): Promise<void> {
+  async #record (candidate: Candidate, skill: SkillDefinition, changes: readonly Change[]): Promise<void> {
+    const { name, path, content } = candidate
     const { terminal } = this.#context
     const { hash, entries, bytes } = await readFolder(path)
-    if (hash !== content.hash) throw new Error(`a file of ${path} changed since it was shown; look at it again: skillet trust ${name}`)
-    const record: TrustRecord = { name, path, hash, files: digestsOf(entries), snapshot: snapshotOf(skill), at: new Date().toISOString(), by: userName() }
+    if (hash !== content.hash) {
+      throw new Error(`a file of ${path} changed since it was shown; look at it again: skillet trust ${name}`)
+    }
+    const at = new Date().toISOString()
+    const by = userName()
+    const record = { name, path, hash, files: digestsOf(entries), snapshot: snapshotOf(skill), at, by }
     await this.#file.add(record)
     await this.#verify(record)
-    const { at, by } = record
-    if (this.#options.json === true) terminal.out(`${JSON.stringify({ name, path, hash, files: entries.filter(({ type }) => type !== 'folder').length, bytes, at, by, changes })}\n`)
+    const files = entries.filter(({ type }) => type !== 'folder').length
+    const answer = { name, path, hash, files, bytes, at, by, changes }
+    if (this.#options.json === true) terminal.out(`${JSON.stringify(answer)}\n`)
     else terminal.out(`The skill "${name}" is trusted, until one of its files changes.\n`)
   }
 
@@ -94,9 +104,15 @@ class Trusting {
 
   #answerTrusted ({ name, path }: Candidate, record: TrustRecord | undefined): void {
     const { terminal } = this.#context
-    const why = record === undefined ? 'it is bundled, or in a directory of skills.trusted' : `since ${localTime(record.at)}`
-    if (this.#options.json === true) terminal.out(`${JSON.stringify({ name, path, ...(record !== undefined && { hash: record.hash, at: record.at, by: record.by }), changes: [] })}\n`)
-    else terminal.out(`The skill "${name}" is trusted already: ${why}.\n`)
+    if (this.#options.json === true) {
+      const known = record !== undefined && { hash: record.hash, at: record.at, by: record.by }
+      terminal.out(`${JSON.stringify({ name, path, ...known, changes: [] })}\n`)
+      return
+    }
+    const why = record === undefined
+      ? 'it is bundled, or in a directory of skills.trusted'
+      : `since ${localTime(record.at)}`
+    terminal.out(`The skill "${name}" is trusted already: ${why}.\n`)
   }
 
   #show (text: string): void {
@@ -109,7 +125,9 @@ class Trusting {
     if (this.#options.yes === true) return true
     const { terminal, signal, setStatus } = this.#context
     const answer = await terminal.ask(question, signal)
-    if (answer === undefined) throw new UsageError('nobody can be asked, since standard input is not a terminal; look at what is shown, and add --yes')
+    if (answer === undefined) {
+      throw new UsageError('nobody can be asked: standard input is no terminal; look at what is shown, and add --yes')
+    }
     if (/^y(es)?$/i.test(answer.trim())) return true
     terminal.err('Nothing was changed.\n')
     setStatus(EXIT_CODES.tool_failed)
@@ -120,18 +138,23 @@ class Trusting {
 /** `trusted`: as it was then; `changed`: a file differs; `missing`: there is no such folder. */
 type State = 'trusted' | 'changed' | 'missing'
 
-async function list (name: string | undefined, { json = false }: Options, file: TrustFile, { terminal }: CommandContext): Promise<void> {
+async function list (
+  name: string | undefined, { json = false }: Options, file: TrustFile, { terminal }: CommandContext
+): Promise<void> {
   const rows = []
-  for (const record of file.read()) if (name === undefined || record.name === name) rows.push({ record, state: await stateOf(record) })
+  for (const record of file.read()) {
+    if (name === undefined || record.name === name) rows.push({ record, state: await stateOf(record) })
+  }
   const { colors: { out: { bold, green, red } }, columns } = terminal
   if (json) {
     const skills = rows.map(({ record: { name, path, hash, at, by }, state }) => ({ name, path, state, hash, at, by }))
     return terminal.out(`${JSON.stringify({ file: file.path, skills })}\n`)
   }
   if (rows.length === 0) return terminal.out('No skill is trusted by its content. Trust one with skillet trust NAME.\n')
-  terminal.out(align(rows.map(({ record: { name, path, at, by }, state }) => [
-    { text: name, style: bold }, { text: state, style: state === 'trusted' ? green : red }, `since ${localTime(at)}, by ${by}`, path
-  ]), { columns }))
+  terminal.out(align(rows.map(({ record: { name, path, at, by }, state }) => {
+    const style = state === 'trusted' ? green : red
+    return [{ text: name, style: bold }, { text: state, style }, `since ${localTime(at)}, by ${by}`, path]
+  }), { columns }))
 }
 
 async function stateOf ({ path, hash }: TrustRecord): Promise<State> {

@@ -40,7 +40,9 @@ export async function findCandidate (name: string, given: Given, context: Comman
 }
 
 /** Reads a skill that `skills.locked` keeps from serving: this runs its module. @throws SkilletError */
-export async function readLocked (name: string, given: Given, context: CommandContext): Promise<SkillDefinition | undefined> {
+export async function readLocked (
+  name: string, given: Given, context: CommandContext
+): Promise<SkillDefinition | undefined> {
   return (await look(name, { ...given, flags: { ...given.flags, 'skills.locked': false } }, context)).skill
 }
 
@@ -48,10 +50,10 @@ interface Found extends Pick<Candidate, 'skill' | 'problem'> { directory: string
 
 async function look (name: string, given: Given, context: CommandContext): Promise<Found> {
   const { terminal, builtin, signal } = context
-  const from = given.file === undefined ? {} : { file: given.file }
+  const from = { only: name, ...(given.file !== undefined && { file: given.file }) }
   const config: Config = configure(given, context)
   const read_ms = Date.now()
-  const kernel = await boot(builtin, config, quick, terminal, silentLogger, signal, { ...from, only: name })
+  const kernel = await boot(builtin, config, quick, terminal, silentLogger, signal, from)
   try {
     const call = { transport: 'cli', signal } as const
     const { quarantined, warnings } = await kernel.gateway.invoke(health, {}, call)

@@ -12,7 +12,9 @@ const judgedMax = 4
  * read, since that would run it.
  */
 export async function judgeEntries (shelves: readonly Shelf[], trust: SkillTrust): Promise<void> {
-  const todo = shelves.flatMap(({ place, entries }) => [...entries.values()].flatMap(entry => entry.judged ? [] : [{ place, entry }]))
+  const todo = shelves.flatMap(({ place, entries }) => {
+    return [...entries.values()].flatMap(entry => entry.judged ? [] : [{ place, entry }])
+  })
   await mapAtMost(judgedMax, todo, async ({ place, entry }) => { await judgeEntry(place, entry, trust) })
 }
 

@@ -87,7 +87,8 @@ export class SkillTrust {
 
   /** The files behind links that leave a folder. */
   behindLinks ({ real_path }: Pick<Folder, 'real_path'>): string[] {
-    return this.#contents.get(real_path)?.entries.flatMap(({ type, file }) => type === 'link' && file !== undefined ? [file] : []) ?? []
+    const entries = this.#contents.get(real_path)?.entries ?? []
+    return entries.flatMap(({ type, file }) => type === 'link' && file !== undefined ? [file] : [])
   }
 
   /** Decides about a folder; reads it where its content counts. Never rejects. */
@@ -96,11 +97,15 @@ export class SkillTrust {
     if (this.#isInDirectory(folder.real_path)) return { reason: 'directory', quarantined: false }
     const record = this.#recordOf(place, folder)
     const { locked } = this.#options
-    if (record === undefined) return { reason: 'none', quarantined: locked, ...(locked && { text: `it was never trusted, and skills.locked is set; ${this.#remedy(folder)}` }) }
+    if (record === undefined) {
+      const text = `it was never trusted, and skills.locked is set; ${this.#remedy(folder)}`
+      return { reason: 'none', quarantined: locked, ...(locked && { text }) }
+    }
     try {
       const content = await this.#contentOf(folder.real_path)
       if (content.hash === record.hash) return { reason: 'content', quarantined: false }
-      return this.#changed(folder, inWords(fileChanges(record.files, digestsOf(content.entries))) || 'its files changed')
+      const changes = fileChanges(record.files, digestsOf(content.entries))
+      return this.#changed(folder, inWords(changes) || 'its files changed')
     } catch (error) {
       return this.#changed(folder, messageOf(error))
     }
@@ -112,7 +117,9 @@ export class SkillTrust {
    * @param read_ms when the description was begun, in milliseconds since 1970
    * @returns undefined when the folder may have changed meanwhile: then both must be done again
    */
-  async confirm (verdict: Verdict, folder: Folder, skill: Described, outside: readonly string[], read_ms: number): Promise<Verdict | undefined> {
+  async confirm (
+    verdict: Verdict, folder: Folder, skill: Described, outside: readonly string[], read_ms: number
+  ): Promise<Verdict | undefined> {
     const record = this.#records.get(folder.real_path)
     if (record === undefined) return verdict
     if (verdict.reason === 'changed') {
@@ -120,15 +127,18 @@ export class SkillTrust {
       return changes.length === 0 ? verdict : { ...verdict, text: `${inWords(changes)}; ${verdict.text ?? ''}` }
     }
     if (verdict.reason !== 'content') return verdict
-    const stranger = outside.find(file => !file.startsWith(folder.real_path + sep) && !file.startsWith(folder.path + sep) && !file.startsWith(programFolder))
+    const own = [folder.real_path + sep, folder.path + sep, programFolder]
+    const stranger = outside.find(file => !own.some(place => file.startsWith(place)))
     if (stranger !== undefined) {
-      return this.#changed(folder, `its code is also made of ${stranger}, which is outside of its folder and was not trusted: copy it into the folder, or name a directory in skills.trusted`)
+      const remedy = 'copy it into the folder, or name a directory in skills.trusted'
+      return this.#changed(folder, `its code is also made of ${stranger}, which is outside of its folder: ${remedy}`)
     }
     // No file was changed between `newest_ms` and now. So the description, which was begun after that, was made from
     // the content that was hashed.
     const content = this.#contents.get(folder.real_path)
     const now = await walkFolder(folder.real_path).catch(() => undefined)
-    return content !== undefined && now?.stamp === content.stamp && read_ms > content.newest_ms + settle_ms ? verdict : undefined
+    const isSame = content !== undefined && now?.stamp === content.stamp
+    return isSame && read_ms > content.newest_ms + settle_ms ? verdict : undefined
   }
 
   /** The verdict about a skill whose folder is missing or can't be read. @param before the verdict before that */
@@ -143,7 +153,8 @@ export class SkillTrust {
   }
 
   #changed (folder: Folder, what: string): Verdict {
-    return { reason: 'changed', quarantined: this.#options.locked, text: `it changed since it was trusted: ${what}; ${this.#remedy(folder)}` }
+    const text = `it changed since it was trusted: ${what}; ${this.#remedy(folder)}`
+    return { reason: 'changed', quarantined: this.#options.locked, text }
   }
 
   #remedy ({ name }: Folder): string {

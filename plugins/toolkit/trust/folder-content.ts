@@ -36,7 +36,9 @@ export interface FolderContent extends Pick<Walked, 'stamp' | 'newest_ms'> {
  * @throws FolderFault when a file is neither a file, a folder nor a link, when the limits are exceeded, or when files
  * are being changed
  */
-export async function readFolder (folder: string, { within_limits = limits, walked }: { within_limits?: Limits, walked?: Walked } = {}): Promise<FolderContent> {
+export async function readFolder (
+  folder: string, { within_limits = limits, walked }: { within_limits?: Limits, walked?: Walked } = {}
+): Promise<FolderContent> {
   const late = new AbortController()
   const work = readUnchanged(folder, within_limits, late.signal, walked)
   try {
@@ -48,7 +50,9 @@ export async function readFolder (folder: string, { within_limits = limits, walk
   throw new FolderFault(`${folder} can't be read: it took longer than ${read_ms / 1000} s`)
 }
 
-async function readUnchanged (folder: string, limits: Limits, signal: AbortSignal, walked?: Walked): Promise<FolderContent> {
+async function readUnchanged (
+  folder: string, limits: Limits, signal: AbortSignal, walked?: Walked
+): Promise<FolderContent> {
   for (let attempt = 1; ; attempt++) {
     const before = attempt === 1 && walked !== undefined ? walked : await walkFolder(folder, limits)
     await settled(folder, before.newest_ms)
@@ -62,15 +66,22 @@ async function readUnchanged (folder: string, limits: Limits, signal: AbortSigna
       continue
     }
     const { stamp } = await walkFolder(folder, limits)
-    if (stamp === before.stamp) return { stamp, newest_ms: before.newest_ms, entries, hash: hashOf(entries), bytes: entries.reduce((sum, { size }) => sum + size, 0) }
-    if (attempt >= attemptsMax) throw new Changed(`the files of ${folder} are being changed; try it again when that has ended`)
+    if (stamp === before.stamp) {
+      const bytes = entries.reduce((sum, { size }) => sum + size, 0)
+      return { stamp, newest_ms: before.newest_ms, entries, hash: hashOf(entries), bytes }
+    }
+    if (attempt < attemptsMax) continue
+    throw new Changed(`the files of ${folder} are being changed; try it again when that has ended`)
   }
 }
 
 /** Waits until a further change of a file gives it another ctime. */
 async function settled (folder: string, newest_ms: number): Promise<void> {
   const wait_ms = newest_ms + settle_ms - Date.now()
-  if (wait_ms > 10 * settle_ms) throw new FolderFault(`a file of ${folder} was changed at a time in the future (${new Date(newest_ms).toISOString()}); check the clock, or copy the folder`)
+  if (wait_ms > 10 * settle_ms) {
+    const at = new Date(newest_ms).toISOString()
+    throw new FolderFault(`a file of ${folder} was changed in the future (${at}); check the clock, or copy the folder`)
+  }
   if (wait_ms > 0) await new Promise(resolve => { setTimeout(resolve, wait_ms) })
 }
 
@@ -118,5 +129,6 @@ function lineOf ({ path, type, executable, size, link, sha256 }: ContentEntry): 
 /** A short text for each entry that differs whenever the entry differs, by its path: to tell which ones changed. */
 export function digestsOf (entries: readonly ContentEntry[]): Record<string, string> {
   const named = entries.filter(({ path }) => path !== '')
-  return Object.fromEntries(named.map(entry => [entry.path, createHash('sha256').update(lineOf(entry)).digest('base64url').slice(0, 22)]))
+  const digest = (line: string): string => createHash('sha256').update(line).digest('base64url').slice(0, 22)
+  return Object.fromEntries(named.map(entry => [entry.path, digest(lineOf(entry))]))
 }

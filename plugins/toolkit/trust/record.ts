@@ -27,7 +27,9 @@ export const formatVersion = 1
  */
 export function parseRecords (text: string): TrustRecord[] {
   const value: unknown = JSON.parse(text)
-  if (!isObject(value) || value['version'] !== formatVersion) throw new Error(`it must hold "version": ${formatVersion}`)
+  if (!isObject(value) || value['version'] !== formatVersion) {
+    throw new Error(`it must hold "version": ${formatVersion}`)
+  }
   const { skills } = value
   if (!Array.isArray(skills)) throw new Error('"skills" must be a list')
   return skills.map((record: unknown, i) => {
@@ -37,8 +39,8 @@ export function parseRecords (text: string): TrustRecord[] {
 }
 
 function isRecord (value: unknown): value is TrustRecord {
-  return isObject(value) && areTexts(value, 'name', 'path', 'hash', 'at', 'by') && /^[0-9a-f]{64}$/.test(String(value['hash'])) &&
-    isEachText(value['files']) && isSnapshot(value['snapshot'])
+  return isObject(value) && areTexts(value, 'name', 'path', 'hash', 'at', 'by') &&
+    /^[0-9a-f]{64}$/.test(String(value['hash'])) && isEachText(value['files']) && isSnapshot(value['snapshot'])
 }
 
 function isSnapshot (value: unknown): value is Snapshot {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SkillDefinition, ToolDefinition } from '../../../kernel/index.ts'
+import { isObject, type SkillDefinition, type ToolDefinition } from '../../../kernel/index.ts'
 
 /** A tool as it was when its skill was trusted, to tell later what changed. */
 export interface ToolSnapshot {
@@ -33,9 +33,12 @@ export function snapshotOf ({ description, instructions = '', permissions, tools
   }
 }
 
-function toolSnapshot ({ name: _name, description, parameters: _parameters, input_schema, script: _script, ...rest }: ToolDefinition): ToolSnapshot {
-  const { properties = {}, required = [], ...others } = input_schema as { properties?: object, required?: readonly string[] }
-  const parameters = Object.entries(properties).map(([name, schema]) => [name, `${required.includes(name) ? 'required ' : ''}${canonical(schema)}`])
+function toolSnapshot (tool: ToolDefinition): ToolSnapshot {
+  const { name: _name, description, parameters: _parameters, input_schema, script: _script, ...rest } = tool
+  const { properties, required, ...others } = input_schema
+  const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name)
+  const parameters = Object.entries(isObject(properties) ? properties : {})
+    .map(([name, schema]) => [name, `${isRequired(name) ? 'required ' : ''}${canonical(schema)}`])
   return { description, parameters: Object.fromEntries(parameters), rest: digest(canonical({ ...rest, others })) }
 }
 
@@ -45,29 +48,46 @@ export interface Change { what: string, before?: string, after?: string }
 /** What differs between two states of a skill, in the order in which a reader cares. */
 export function changesOf (before: Snapshot, after: Snapshot): Change[] {
   return [
-    ...compare('permission', before.permissions, after.permissions, (name, a, b) => [{ what: `permission ${name} changed`, before: a, after: b }]),
+    ...compare('permission', before.permissions, after.permissions, (name, a, b) => {
+      return [{ what: `permission ${name} changed`, before: a, after: b }]
+    }),
     ...compare('tool', before.tools, after.tools, toolChanges),
     ...(before.instructions === after.instructions ? [] : [{ what: 'the instructions changed' }]),
-    ...(before.description === after.description ? [] : [{ what: 'the description changed', before: before.description, after: after.description }])
+    ...texts('the description changed', before.description, after.description)
   ]
 }
 
 function toolChanges (name: string, before: ToolSnapshot, after: ToolSnapshot): Change[] {
   return [
-    ...compare(`parameter ${name}:`, before.parameters, after.parameters, (parameter, a, b) => [{ what: `parameter ${name}:${parameter} changed`, before: a, after: b }])
-      .map(change => ({ ...change, what: change.what.replace(': ', ':') })),
-    ...(before.description === after.description ? [] : [{ what: `the description of tool ${name} changed`, before: before.description, after: after.description }]),
+    ...compare('parameter', prefixed(name, before.parameters), prefixed(name, after.parameters), (parameter, a, b) => {
+      return [{ what: `parameter ${parameter} changed`, before: a, after: b }]
+    }),
+    ...texts(`the description of tool ${name} changed`, before.description, after.description),
     ...(before.rest === after.rest ? [] : [{ what: `what tool ${name} runs changed` }])
   ]
 }
 
+/** The values, with the name of their tool before each name. */
+function prefixed (tool: string, values: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${tool}:${name}`, value]))
+}
+
+function texts (what: string, before: string, after: string): Change[] {
+  return before === after ? [] : [{ what, before, after }]
+}
+
 /** The files that differ between two lists of digests by path. */
-export function fileChanges (before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): Change[] {
+export function fileChanges (
+  before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>
+): Change[] {
   return compare('file', before, after, path => [{ what: `file ${path} changed` }])
 }
 
 /** The changes of named parts. */
-function compare<T> (kind: string, before: Readonly<Record<string, T>>, after: Readonly<Record<string, T>>, changed: (name: string, before: T, after: T) => Change[]): Change[] {
+function compare<T> (
+  kind: string, before: Readonly<Record<string, T>>, after: Readonly<Record<string, T>>,
+  changed: (name: string, before: T, after: T) => Change[]
+): Change[] {
   const [old, present] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   const changes: Change[] = []
   for (const [name, value] of old) {
@@ -91,7 +111,7 @@ function mapped (values: object, map: (value: unknown) => string): Record<string
 
 /** JSON with sorted keys. */
 function canonical (value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+  return JSON.stringify(value, (_key, inner: unknown) => isObject(inner)
     ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1))
     : inner) ?? 'null'
 }

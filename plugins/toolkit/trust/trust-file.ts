@@ -36,7 +36,8 @@ export class TrustFile {
     try {
       return parseRecords(text)
     } catch (error) {
-      throw new Error(`${this.path} is damaged: ${messageOf(error)}; mend it, or remove it and trust the skills again`, { cause: error })
+      const why = `${messageOf(error)}; mend it, or remove it and trust the skills again`
+      throw new Error(`${this.path} is damaged: ${why}`, { cause: error })
     }
   }
 
@@ -62,9 +63,10 @@ export class TrustFile {
     await changeFile(this.path, () => {
       const records = change(this.read()) // `read` checks the mode and the owner of the file
       if (records === undefined) return undefined
-      const text = `${JSON.stringify({ version: formatVersion, skills: records.sort((a, b) => a.path < b.path ? -1 : 1) }, null, 1)}\n`
-      if (Buffer.byteLength(text) > fileBytesMax) throw new Error(`${this.path} would be larger than ${fileBytesMax} bytes`)
-      return text
+      const skills = records.sort((a, b) => a.path < b.path ? -1 : 1)
+      const text = `${JSON.stringify({ version: formatVersion, skills }, null, 1)}\n`
+      if (Buffer.byteLength(text) <= fileBytesMax) return text
+      throw new Error(`${this.path} would be larger than ${fileBytesMax} bytes`)
     })
   }
 

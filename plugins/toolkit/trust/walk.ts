@@ -45,26 +45,37 @@ export interface Walked {
   newest_ms: number
 }
 
+const less = 'remove what the skill does not need'
+
 /**
  * Reads the names, types, links and times of a folder with everything in it. No file is opened.
  * @param folder absolute path without links
  * @throws FolderFault
  */
-export async function walkFolder (folder: string, { entriesMax, bytesMax, depthMax }: Limits = limits): Promise<Walked> {
+export async function walkFolder (
+  folder: string, { entriesMax, bytesMax, depthMax }: Limits = limits
+): Promise<Walked> {
   const walk = new Walk(folder)
   try {
     await walk.add('')
     for (const { path, type } of walk.entries) { // grows while it is walked
       if (type !== 'folder') continue
-      if (path !== '' && path.split('/').length > depthMax) throw new FolderFault(`${join(folder, path)}: more than ${depthMax} folders lie within each other`)
+      if (path.split('/').length > depthMax) {
+        throw new FolderFault(`${join(folder, path)}: more than ${depthMax} folders lie within each other`)
+      }
       const names: string[] = []
       for await (const { name } of await opendir(join(folder, path))) {
-        if (walk.entries.length + names.push(name) > entriesMax + 1) throw new FolderFault(`${folder} has more than ${entriesMax} files and folders; remove what the skill does not need`)
+        if (walk.entries.length + names.push(name) > entriesMax + 1) {
+          throw new FolderFault(`${folder} has more than ${entriesMax} files and folders; ${less}`)
+        }
         // Node gives several names that are not UTF-8 as the same text.
-        if (name.includes('\uFFFD')) throw new FolderFault(`${join(folder, path)} has a name that is not UTF-8: ${JSON.stringify(name)}; rename it`)
+        if (!name.includes('\uFFFD')) continue
+        throw new FolderFault(`${join(folder, path)} has a name that is not UTF-8: ${JSON.stringify(name)}; rename it`)
       }
       await inParallel(names, async name => { await walk.add(path === '' ? name : `${path}/${name}`) })
-      if (walk.bytes > bytesMax) throw new FolderFault(`the files of ${folder} have more than ${bytesMax} bytes; remove what the skill does not need`)
+      if (walk.bytes > bytesMax) {
+        throw new FolderFault(`the files of ${folder} have more than ${bytesMax} bytes; ${less}`)
+      }
     }
   } catch (error) {
     if (error instanceof FolderFault) throw error
@@ -115,7 +126,10 @@ class Walk {
     else if (stats.isFile()) {
       this.#count(Number(stats.size))
       this.entries.push({ path, type: 'file', executable: isExecutable(stats), size: Number(stats.size), file: at })
-    } else throw new FolderFault(`${at} is ${kindOf(stats)}; a folder that is trusted holds files, folders and links only: remove it`)
+    } else {
+      const only = 'a folder that is trusted holds files, folders and links only: remove it'
+      throw new FolderFault(`${at} is ${kindOf(stats)}; ${only}`)
+    }
   }
 
   walked (): Walked {
