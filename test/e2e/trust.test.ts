@@ -49,6 +49,8 @@ t.test('a skill is trusted by its content, and says so when it changes while a s
   t.match((await skillet(home, ['list'])).stdout, /not trusted +it changed since it was trusted: file skill\.js changed/)
   const doctor = await skillet(home, ['doctor', '--json'])
   t.match(JSON.parse(doctor.stdout).findings.find(({ about }: { about: string }) => about === 'skill code'), { level: 'note', text: /run: skillet trust code/ })
+  const directory = await skillet(home, ['doctor', '--json', '--trust', home.skills])
+  t.match(JSON.parse(directory.stdout).findings.find(({ about }: { about: string }) => about === 'skills.trusted'), { level: 'note', text: `${home.skills}: every skill in this directory is trusted, whatever it holds` })
   t.match((await skillet(home, ['trust', '--list'])).stdout, /^code +changed /)
   t.match((await skillet(home, ['trust', 'code', '--yes'])).stdout, /Changed since .*:\n {2}file skill\.js changed\nThe skill "code" is trusted, until one of its files changes\.\n$/)
   await until(async () => await health() === '[]')
