@@ -58,6 +58,8 @@ export interface KernelOptions {
 export interface Kernel {
   readonly gateway: Gateway
   readonly plugins: () => readonly PluginStatus[]
+  /** The definitions of the skills, sorted by name: for commands of the user, never for callers. */
+  readonly skills: () => readonly SkillDefinition[]
   /** The URLs of the transports. */
   readonly urls: readonly string[]
   /** Returns findings about the kernel and about the environment of the given plugins, which may be not started. */
@@ -128,6 +130,7 @@ class Boot {
     return {
       gateway,
       plugins: states,
+      skills: () => this.#catalog.skills,
       urls,
       ended: Promise.race(transports.flatMap(({ ended }) => ended ?? [])),
       examine: (plugins, signal) => this.#examine(storage, plugins, signal),

@@ -181,6 +181,12 @@ export const SearchState = Type.Object({
   total: Type.Integer({ minimum: 0, description: 'Tools that can be found' })
 }, { title: 'SearchState', description: 'How far the search is' })
 
+/** The kind of a fault or a warning that is about the trust of a skill. */
+const SkillTrust = Choice(['changed', 'none'], {
+  title: 'SkillTrust',
+  description: 'Where it is about trust: the files of the skill `changed` since the user trusted them, or there are `none` that were trusted'
+})
+
 /** A skill that could not be loaded, or a tool that could not be loaded while the other tools of its skill work. */
 export type QuarantinedSkill = Static<typeof QuarantinedSkill>
 export const QuarantinedSkill = Type.Object({
@@ -188,7 +194,8 @@ export const QuarantinedSkill = Type.Object({
   tool: Type.Optional(Type.String({ description: 'Name of the tool, where the others of its skill serve' })),
   path: Type.String({ description: 'The file or folder at fault' }),
   error: Type.String({ description: 'What is wrong with it' }),
-  serving: Type.Optional(Type.Boolean({ description: 'Whether the last version without a fault goes on serving' }))
+  serving: Type.Optional(Type.Boolean({ description: 'Whether the last version without a fault goes on serving' })),
+  trust: Type.Optional(SkillTrust)
 }, { title: 'QuarantinedSkill', description: 'A skill, or a tool of one, that could not be loaded' })
 
 /** A warning about a skill that works nevertheless. */
@@ -196,5 +203,6 @@ export type SkillWarning = Static<typeof SkillWarning>
 export const SkillWarning = Type.Object({
   name: Type.String({ description: 'Name of the skill' }),
   path: Type.String({ description: 'The file or folder it is about' }),
-  warning: Type.String({ description: 'What is odd about it' })
+  warning: Type.String({ description: 'What is odd about it' }),
+  trust: Type.Optional(SkillTrust)
 }, { title: 'SkillWarning', description: 'Something odd about a skill that serves all the same' })

@@ -68,6 +68,13 @@ export const commands: readonly CommandRow[] = [
   { name: 'key', description: 'Make, list and revoke API keys', load: () => import('./commands/key.ts') },
   { name: 'secret', description: 'Keep the secrets that skills need', load: () => import('./commands/secret.ts') },
   {
+    name: 'trust',
+    description: 'Trust a skill as it is now, and list the skills that are trusted so',
+    configured: true,
+    load: () => import('./commands/trust.ts')
+  },
+  { name: 'untrust', description: 'End the trust in a skill', load: () => import('./commands/untrust.ts') },
+  {
     name: 'completions',
     description: 'Print what makes a shell complete commands, skills, tools and parameters',
     load: () => import('./commands/completions.ts')

@@ -1,4 +1,5 @@
-import { definePlugin, type SkillSource } from '../../kernel/index.ts'
+import { configHome, definePlugin, type SkillSource } from '../../kernel/index.ts'
+import { TrustFile } from '../toolkit/trust/trust-file.ts'
 import { Describing } from './descriptions/skill-descriptions.ts'
 import { examine } from './examine.ts'
 import { Follow } from './library/follow.ts'
@@ -6,6 +7,8 @@ import { Interpreters } from './descriptions/interpreters.ts'
 import { Library } from './library/library.ts'
 import { placesOf } from './listing/places.ts'
 import { options, skillsSection } from './settings.ts'
+import { examineTrust } from './trust/examine-trust.ts'
+import { SkillTrust } from './trust/skill-trust.ts'
 
 /**
  * Skills from directories of skill folders: the bundled ones, those under the user's configuration directory, and the
@@ -17,17 +20,22 @@ export default definePlugin({
   slot: 'skills',
   options,
   sections: [skillsSection],
-  examine: ({ skills, signal }) => examine(skills, signal),
+  examine: async ({ config, skills, signal }) =>
+    [...examineTrust(skillsSection.of(config)), ...await examine(skills, signal)],
   setup ({ config, scope, log, data_dir, health }, { describe_ms, patience_ms, wait_ms, watch }): SkillSource {
     const stopped = new AbortController()
     scope.defer(() => { stopped.abort(new Error('the plugin was stopped')) })
     const settings = skillsSection.of(config)
     const { heap_bytes_max } = config.execution
-    const describing = new Describing({ trusted: settings.trusted, heap_bytes_max, data_dir, describe_ms, log })
+    const describing = new Describing({ heap_bytes_max, data_dir, describe_ms, log })
     scope.defer(() => describing.close())
     const interpreters = new Interpreters(config.skills.config)
-    const library =
-      new Library({ places: placesOf(settings), describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms })
+    const trust = new SkillTrust({
+      directories: settings.trusted, file: new TrustFile(configHome(process.env)), locked: settings.locked
+    })
+    const library = new Library({
+      places: placesOf(settings), trust, describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms
+    })
     let followed = false
     return {
       load: async (signal, only) =>

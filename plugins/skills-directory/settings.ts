@@ -6,7 +6,10 @@ export type DirectorySettings = Static<typeof skillsSection.schema>
 export const skillsSection = defineSection('skills', 'Where skills come from', {
   bundled: Type.Boolean({ default: true, description: 'Serve the bundled skills' }),
   directories: textList('Directories of skill folders; later ones shadow earlier ones', 'directory'),
-  trusted: textList('Directories whose script skills are trusted', 'directory')
+  trusted: textList('Directories whose script skills are trusted', 'directory'),
+  locked: Type.Boolean({
+    default: false, description: 'Whether skills that were never trusted, or changed since, are kept from serving'
+  })
 })
 
 /** The options in `[plugin.skills-directory]`. */

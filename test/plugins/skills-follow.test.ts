@@ -9,6 +9,7 @@ import { Describing } from '../../plugins/skills-directory/descriptions/skill-de
 import { Follow, type FollowOptions } from '../../plugins/skills-directory/library/follow.ts'
 import { Interpreters } from '../../plugins/skills-directory/descriptions/interpreters.ts'
 import { Library } from '../../plugins/skills-directory/library/library.ts'
+import { SkillTrust } from '../../plugins/skills-directory/trust/skill-trust.ts'
 import { until } from '../../plugins/testing/until.ts'
 
 const never = new AbortController().signal
@@ -35,12 +36,18 @@ async function follow (
   await mkdir(join(root, 'one'))
   const library = (data: string): Library => {
     const describing = new Describing({
-      trusted: [], heap_bytes_max: 268_435_456, data_dir: join(root, data), describe_ms: 60_000, log: silentLogger
+      heap_bytes_max: 268_435_456, data_dir: join(root, data), describe_ms: 60_000, log: silentLogger
     })
     scope.defer(() => describing.close())
     const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
     return new Library({
-      places, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms, wait_ms: 60_000
+      places,
+      trust: new SkillTrust({ directories: [], locked: false }),
+      describing,
+      interpreters: new Interpreters({}),
+      list_ms: 60_000,
+      patience_ms,
+      wait_ms: 60_000
     })
   }
   const followed = library('data')

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { createInterface } from 'node:readline/promises'
 import { createColors } from 'picocolors'
 import { steadyButStyled } from './layout.ts'
 
@@ -41,6 +42,8 @@ export interface Terminal {
    * @throws Error when it is longer than `bytesMax`, or on Ctrl-C
    */
   hidden (prompt: string, bytesMax: number, signal: AbortSignal): Promise<string>
+  /** Asks a question and reads a line; undefined when standard input is not a terminal. */
+  ask (question: string, signal: AbortSignal): Promise<string | undefined>
 }
 
 /**
@@ -80,7 +83,21 @@ export function processTerminal (): Terminal {
     err: text => { process.stderr.write(process.stderr.isTTY ? steadyButStyled(text) : text) },
     input: readInput,
     hidden: (prompt, bytesMax, signal) =>
-      process.stdin.isTTY ? readHidden(prompt, bytesMax, signal) : readInput(bytesMax, signal)
+      process.stdin.isTTY ? readHidden(prompt, bytesMax, signal) : readInput(bytesMax, signal),
+    ask: async (question, signal) => process.stdin.isTTY ? await askLine(question, signal) : undefined
+  }
+}
+
+async function askLine (question: string, signal: AbortSignal): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.once('close', () => { resolve('') }) // the end of the input
+      lines.once('SIGINT', () => { reject(new Error('interrupted')) })
+      lines.question(question, { signal }).then(resolve, reject)
+    })
+  } finally {
+    lines.close()
   }
 }
 

@@ -84,7 +84,13 @@ function commandOf (
     dashes: template.dashes,
     ...(reads && { stdin: [{ parameter: stdin.name }] }),
     // Scripts import each other from their own folder, and from the skill's: `from scripts.utils import …`.
-    ...(language === 'python' && { env: { PYTHONPATH: [{ literal: [folder, dirname(path)].join(':') }] } })
+    // They leave no `__pycache__` there: a skill that changes its own folder would not be trusted any more.
+    ...(language === 'python' && {
+      env: {
+        PYTHONPATH: [{ literal: [folder, dirname(path)].join(':') }],
+        PYTHONDONTWRITEBYTECODE: [{ literal: '1' }]
+      }
+    })
   }
 }
 

@@ -1,5 +1,4 @@
-import { realpath } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { abortable, within, type Logger } from '../../../kernel/index.ts'
 import { mapAtMost } from '../shared/at-most.ts'
@@ -11,8 +10,6 @@ import { Reading } from './reader-pool.ts'
 const skillModule = fileURLToPath(new URL('../../../kernel/skill.js', import.meta.url))
 
 export interface DescribingOptions {
-  /** Directories whose script skills are trusted. */
-  trusted: readonly string[]
   /** Memory of a script thread, in bytes. */
   heap_bytes_max: number
   data_dir: string
@@ -39,7 +36,6 @@ const lateMax = 10_000
  * worker threads.
  */
 export class Describing {
-  readonly #options: DescribingOptions
   readonly #cache: DescriptionCache
   readonly #reading: Reading
   /** The late folders by path. */
@@ -49,7 +45,6 @@ export class Describing {
   read: (path: string) => void = () => {}
 
   constructor (options: DescribingOptions) {
-    this.#options = options
     const directory = join(options.data_dir, 'cache', 'skills')
     this.#cache = new DescriptionCache(directory, options.log)
     this.#reading = new Reading({
@@ -62,16 +57,18 @@ export class Describing {
    * Describes folders, one call at a time.
    * @param lasting whether more folders are to be described soon, so that the thread is kept for a while
    * @param wait_ms the time limit for all folders; a third of it when only slow modules are left
+   * @param fresh the paths of folders that are read even when the cache has a description of them
    * @returns the contents of each folder, in the order of the folders. Rejects only with the signal's reason.
    */
   async describe (
     folders: readonly Folder[],
     signal: AbortSignal,
-    { lasting, wait_ms }: { lasting: boolean, wait_ms: number }
+    { lasting, wait_ms, fresh }: { lasting: boolean, wait_ms: number, fresh?: ReadonlySet<string> }
   ): Promise<(Described | Fault | Unread)[]> {
     const reading = this.#reading
+    const read_ms = Date.now() // before a module is built or a file is read
     const known = await mapAtMost(readingMax, folders, async folder => {
-      const described = await this.#cache.get(folder)
+      const described = fresh?.has(folder.path) === true ? undefined : await this.#cache.get(folder)
       if (described === undefined && !signal.aborted) reading.start() // while the other folders are looked up
       return described
     })
@@ -82,7 +79,7 @@ export class Describing {
       }
       const unknown = folders.filter(folder => !found.has(folder))
       const left = unknown.filter(folder => !this.#takeLate(folder, found))
-      const done = this.#readAll(left, found)
+      const done = this.#readAll(left, found, read_ms)
       await abortable(this.#wait(done, wait_ms, signal), signal)
       for (const folder of left) if (!found.has(folder)) this.#remember(folder)
       return folders.map(folder => found.get(folder) ?? this.#unread(folder))
@@ -110,12 +107,6 @@ export class Describing {
     return this.#cache.keep(module)
   }
 
-  /** Tells whether a path is in a trusted directory, without symbolic links; a missing directory trusts no path. */
-  async trustedPaths (): Promise<(path: string) => boolean> {
-    const found = await Promise.all(this.#options.trusted.map(path => realpath(path).catch(() => undefined)))
-    return path => found.some(trusted => trusted !== undefined && (path === trusted || path.startsWith(trusted + sep)))
-  }
-
   /**
    * Waits until folders are read, at most up to the time limit. It stops early when all remaining work is stuck, or
    * when the signal aborts.
@@ -129,7 +120,7 @@ export class Describing {
   }
 
   /** Reads folders and caches their contents. */
-  async #readAll (folders: readonly Folder[], found: Map<Folder, Described | Fault>): Promise<void> {
+  async #readAll (folders: readonly Folder[], found: Map<Folder, Described | Fault>, read_ms: number): Promise<void> {
     const modules = folders.filter(({ module }) => module)
     const works: Promise<void>[] = []
     if (modules.length > 1) {
@@ -137,19 +128,20 @@ export class Describing {
         works.push(this.#reading.build(modules.slice(i, i + togetherMax)))
       }
     }
-    for (const chunk of chunksOf(folders)) works.push(this.#readChunk(chunk, found))
+    for (const chunk of chunksOf(folders)) works.push(this.#readChunk(chunk, found, read_ms))
     if (this.#reading.started) works.push(this.#reading.prune())
     await Promise.all(works)
   }
 
-  async #readChunk (chunk: readonly Folder[], found: Map<Folder, Described | Fault>): Promise<void> {
+  async #readChunk (chunk: readonly Folder[], found: Map<Folder, Described | Fault>, read_ms: number): Promise<void> {
     const described = await this.#reading.describe(chunk)
     if (this.#closed) return
     const kept = chunk.map(async (folder, i) => {
       const one = described[i]
       if (one === undefined) return
-      found.set(folder, one)
-      if ('skill' in one) await this.#cache.put(folder, one)
+      const timed = 'skill' in one ? { ...one, read_ms } : one
+      found.set(folder, timed)
+      if ('skill' in timed) await this.#cache.put(folder, timed)
     })
     await Promise.all(kept)
     for (const folder of chunk) await this.#tellLate(folder, found.get(folder))

@@ -2,6 +2,7 @@ import type { QuarantinedSkill, SkillDefinition } from '../../../kernel/index.ts
 import type { Looked } from '../listing/list.ts'
 import { stampOf } from '../listing/revision.ts'
 import type { Described, Fault } from '../shared/protocol.ts'
+import type { Verdict } from '../trust/verdict.ts'
 
 /** A version of a skill, as its folder was at one moment. */
 export interface Version extends Omit<Described, 'skill'> { skill: SkillDefinition }
@@ -24,17 +25,23 @@ export interface Entry {
   reported: readonly QuarantinedSkill[]
   /** A change for the worse, which is accepted if the state is still the same at this time (performance.now()). */
   pending: { key: string, until_ms: number } | undefined
+  /** The part of the key on which the verdict depends, and the verdict; undefined until it was made. */
+  mark: string
+  verdict: Verdict | undefined
+  /** Whether the verdict is about the present state, and how often the folder changed while it was described. */
+  judged: boolean
+  unsteady: number
 }
 
 /** The key of an entry whose folder is still being read after its caller stopped waiting: its contents are unknown. */
 export const unread = 'unread'
 
 /** The entry for a name. It keeps the state of the entry before, except version and fault, which must be read again. */
-export function entryOf (before: Entry | undefined, looked: Looked, key: string): Entry {
+export function entryOf (before: Entry | undefined, looked: Looked, key: string, mark: string): Entry {
   const fault = looked !== undefined && 'error' in looked ? looked : undefined
   return {
-    outside: [], believed: undefined, good: undefined, reported: [], pending: undefined,
-    ...before, looked, key, version: undefined, fault
+    outside: [], believed: undefined, good: undefined, reported: [], pending: undefined, verdict: undefined,
+    ...before, looked, key, mark, version: undefined, fault, judged: false, unsteady: 0
   }
 }
 

@@ -1,15 +1,19 @@
 import type { LoadedSkills, SkillDefinition } from '../../../kernel/index.ts'
 import type { Describing, Unread } from '../descriptions/skill-descriptions.ts'
-import type { Listing } from '../listing/list.ts'
 import { listPlace, type Place } from '../listing/places.ts'
+import type { SkillTrust } from '../trust/skill-trust.ts'
+import { isTrusted } from '../trust/verdict.ts'
 import type { Interpreters } from '../descriptions/interpreters.ts'
 import type { Described, DescribedSkill, Fault, Folder } from '../shared/protocol.ts'
 import { mark, type Dirty } from './dirty.ts'
 import { believe, entryOf, isKnown, keyOf, unread, type Entry } from './entry.ts'
-import { combine, isSame, winnersOf, type Shelf, type Winner } from './shelves.ts'
+import { judgeEntries } from './judge.ts'
+import { combine, faultyIn, isSame, winnersOf, type Shelf, type Winner } from './shelves.ts'
+import { watchedShelves, type WatchedShelf } from './watched.ts'
 
 export interface LibraryOptions {
   places: readonly Place[]
+  trust: SkillTrust
   describing: Describing
   interpreters: Interpreters
   /** The time limit for listing a directory, in milliseconds. */
@@ -19,6 +23,9 @@ export interface LibraryOptions {
   /** How long a load or a refresh waits for folders to be read, in milliseconds; slower folders are added later. */
   wait_ms: number
 }
+
+/** How often a folder that changes while it is described is read again. */
+const unsteadyMax = 2
 
 /** The result of reading the entries that may have changed. */
 interface Refreshed {
@@ -53,10 +60,14 @@ export class Library {
     return this.#loaded
   }
 
-  get shelves (): readonly { place: Place, listing: Listing, outside: (name: string) => readonly string[] }[] {
-    return this.#shelves.map(({ place, listing, entries }) => ({
-      place, listing, outside: name => entries.get(name)?.version?.outside ?? entries.get(name)?.good?.outside ?? []
-    }))
+  /** The places, as they are to be watched. */
+  get shelves (): readonly WatchedShelf[] {
+    return watchedShelves(this.#shelves, this.#options.trust)
+  }
+
+  /** Whether the trust file has changed since it was read. */
+  trustIsStale (): Promise<boolean> {
+    return this.#options.trust.isStale()
   }
 
   /**
@@ -68,7 +79,7 @@ export class Library {
    */
   async mendable (files_max: number, signal: AbortSignal): Promise<Dirty> {
     const found = new Map<Place, Set<string>>()
-    const faulty = this.#faulty()
+    const faulty = faultyIn(this.#shelves)
     const first = this.#looks
     let left = files_max
     for (let i = 0; i < faulty.length && !signal.aborted; i++) {
@@ -76,18 +87,10 @@ export class Library {
       if (next === undefined || (i > 0 && next.entry.outside.length > left)) break
       left -= next.entry.outside.length
       this.#looks++
-      const { place, name, entry: { looked, key, outside } } = next
-      if (await keyOf(looked, outside) !== key) mark(found, place, name)
+      const { place, name, entry: { looked, key, mark: trusted, outside } } = next
+      if (await keyOf(looked, outside) + trusted !== key) mark(found, place, name)
     }
     return found
-  }
-
-  /** The entries with a fault that files elsewhere may mend. */
-  #faulty (): { place: Place, name: string, entry: Entry }[] {
-    return this.#shelves.flatMap(({ place, entries }) => [...entries].flatMap(([name, entry]) => {
-      const mendable = entry.fault !== undefined && entry.key !== unread && entry.outside.length > 0
-      return mendable ? [{ place, name, entry }] : []
-    }))
   }
 
   /**
@@ -142,7 +145,9 @@ export class Library {
 
   /** Lists the places and finds the entries that have changed. Without `dirty`, all earlier state is forgotten. */
   async #list (dirty: Dirty | 'all' | undefined, signal: AbortSignal, only?: string): Promise<Dirty> {
+    const { trust } = this.#options
     const changed = new Map<Place, Set<string>>()
+    const trustMoved = await trust.refresh()
     const before = new Map(dirty === undefined ? [] : this.#shelves.map(shelf => [shelf.place.path, shelf]))
     this.#shelves = await Promise.all(this.#options.places.map(async place => {
       const old = before.get(place.path)
@@ -153,12 +158,13 @@ export class Library {
       const entries = new Map<string, Entry>()
       for (const [name, looked] of listing.entries) {
         const entry = old?.entries.get(name)
-        const seldom = known !== undefined && entry !== undefined && !known.changed.has(name)
-        const key = seldom ? entry.key : await keyOf(looked, entry?.outside ?? [])
+        const seldom = known !== undefined && entry !== undefined && !known.changed.has(name) && !trustMoved
+        const trusted = seldom ? entry.mark : await trust.markOf(place, looked)
+        const key = seldom ? entry.key : await keyOf(looked, entry?.outside ?? []) + trusted
         if (entry !== undefined) entries.set(name, entry)
         if (entry?.key === key && (dirty !== 'all' || await this.#isWhole(entry))) continue
         if (entry?.key !== unread) mark(changed, place, name)
-        entries.set(name, entryOf(entry, looked, key))
+        entries.set(name, entryOf(entry, looked, key, trusted))
       }
       for (const name of old?.entries.keys() ?? []) if (!entries.has(name)) mark(changed, place, name)
       return { place, listing, entries }
@@ -176,10 +182,11 @@ export class Library {
    * @param now_ms absent: every change is accepted at once
    */
   async #settle (now_ms: number | undefined, signal: AbortSignal): Promise<void> {
-    const { describing, patience_ms, wait_ms } = this.#options
+    const { describing, patience_ms, wait_ms, trust } = this.#options
     const until_ms = performance.now() + wait_ms
-    const trusts = await describing.trustedPaths()
+    const fresh = new Set<string>()
     for (;;) {
+      await judgeEntries(this.#shelves, trust)
       // A shadowed folder is described when the other folder is removed, or is broken with a fault that is not yet
       // accepted.
       const all = this.#shelves.flatMap(shelf => [...shelf.entries.values()])
@@ -188,35 +195,47 @@ export class Library {
       if (todo.length === 0) break
       const folders = todo.map(({ entry }) => entry.looked as Folder) // entries with a fault need no reading
       const lasting = now_ms !== undefined
-      const described = await describing.describe(folders, signal, { lasting, wait_ms: until_ms - performance.now() })
+      const described =
+        await describing.describe(folders, signal, { lasting, wait_ms: until_ms - performance.now(), fresh })
       for (const [i, description] of described.entries()) {
         const [winner, folder] = [todo[i], folders[i]]
-        if (winner !== undefined && folder !== undefined) await this.#take(winner, folder, description, trusts)
+        if (winner !== undefined && folder !== undefined) await this.#take(winner, folder, description, fresh)
       }
     }
     const loaded = combine(this.#shelves)
+    if (trust.fault !== undefined) loaded.quarantined.push(trust.fault)
     if (!isSame(loaded, this.#loaded)) this.#loaded = loaded
   }
 
-  /** Takes the description of a folder for its entry. @param trusts whether the user trusts a folder */
+  /** Takes the description of a folder for its entry. @param fresh receives the folder if it must be read once more */
   async #take (
-    { entry, shelf }: Winner, folder: Folder, description: Described | Fault | Unread, trusts: (path: string) => boolean
+    { entry, shelf }: Winner, folder: Folder, description: Described | Fault | Unread, fresh: Set<string>
   ): Promise<void> {
+    const { trust, interpreters } = this.#options
     if ('error' in description) {
       const { name, path, error } = description
       entry.fault = { name, path, error }
       entry.outside = description.outside ?? entry.outside
-      entry.key = 'unread' in description ? unread : await keyOf(folder, entry.outside)
+      entry.key = 'unread' in description ? unread : await keyOf(folder, entry.outside) + entry.mark
       return
     }
+    const { tools, warnings } = await interpreters.choose(folder, description.skill.tools)
+    const described = { ...description.skill, name: folder.name, directory: folder.path, tools }
+    const verdict = entry.verdict
+      && await trust.confirm(entry.verdict, folder, described, description.outside, description.read_ms ?? 0)
+    if (verdict === undefined && entry.unsteady++ < unsteadyMax) {
+      entry.judged = false
+      entry.mark = await trust.markOf(shelf.place, folder)
+      fresh.add(folder.path)
+      return
+    }
+    entry.verdict = verdict ?? trust.unsteady(folder)
     // Decided here, and not in the thread in which code of skills runs.
-    const trusted = shelf.place.bundled || trusts(folder.real_path)
-    const { tools, warnings } = await this.#options.interpreters.choose(folder, description.skill.tools)
-    const skill = { ...description.skill, name: folder.name, directory: folder.path, trusted, tools }
+    const skill = { ...described, trusted: isTrusted(entry.verdict) }
     const all = [...description.warnings, ...warnings]
     entry.version = { ...description, skill: withDigest(skill, description.skill), warnings: all }
     entry.outside = description.outside
-    entry.key = await keyOf(folder, description.outside)
+    entry.key = await keyOf(folder, description.outside) + entry.mark
   }
 }
 

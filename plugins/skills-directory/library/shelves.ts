@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { LoadedSkills, QuarantinedSkill } from '../../../kernel/index.ts'
 import type { Listing } from '../listing/list.ts'
 import type { Place } from '../listing/places.ts'
-import { nameOf, type Entry } from './entry.ts'
+import { asJudged, trustKind } from '../trust/verdict.ts'
+import { nameOf, unread, type Entry } from './entry.ts'
 
 /** The skills directory of a place, with its last listing. */
 export interface Shelf { place: Place, listing: Listing, entries: Map<string, Entry> }
@@ -25,20 +26,32 @@ export function winnersOf (shelves: readonly Shelf[]): Winner[] {
 }
 
 /** The skills of all shelves, with their faults and warnings. */
-export function combine (shelves: readonly Shelf[]): LoadedSkills {
+export function combine (shelves: readonly Shelf[]): Required<LoadedSkills> {
   const loaded: Required<LoadedSkills> = { skills: [], quarantined: [], warnings: [] }
   for (const { place, listing } of shelves) {
     if (listing.real_path !== undefined || place.named) loaded.quarantined.push(...listing.faults)
   }
-  for (const { entry: { good, reported } } of winnersOf(shelves)) {
+  for (const { entry } of winnersOf(shelves)) {
+    const { good, reported, verdict } = entry
+    const kind = verdict === undefined ? undefined : trustKind(verdict)
+    const about = {
+      name: nameOf(entry) ?? '',
+      path: entry.looked?.path ?? good?.skill.directory ?? '',
+      ...(kind !== undefined && { trust: kind })
+    }
+    if (verdict?.quarantined === true) {
+      loaded.quarantined.push({ ...about, error: verdict.text ?? '' })
+      continue
+    }
     const serves = ({ tool }: QuarantinedSkill): boolean => {
       return good !== undefined && (tool === undefined || good.skill.tools.some(({ name }) => name === tool))
     }
     loaded.quarantined.push(...reported.map(fault => ({ ...fault, ...(serves(fault) && { serving: true }) })))
     if (good === undefined) continue
     loaded.quarantined.push(...good.broken.filter(({ tool }) => !reported.some(fault => fault.tool === tool)))
-    loaded.skills.push(good.skill)
+    loaded.skills.push(verdict === undefined ? good.skill : asJudged(good.skill, verdict))
     loaded.warnings.push(...good.warnings)
+    if (verdict?.reason === 'changed') loaded.warnings.push({ ...about, warning: verdict.text ?? '' })
   }
   return loaded
 }
@@ -52,4 +65,12 @@ export function isSame (a: LoadedSkills, b: LoadedSkills): boolean {
   const { skills: skillsB, ...restB } = b
   const sameSkills = skillsA.length === skillsB.length && skillsA.every((skill, i) => skill === skillsB[i])
   return sameSkills && isDeepStrictEqual(restA, restB)
+}
+
+/** The entries with a fault that files elsewhere may mend. */
+export function faultyIn (shelves: readonly Shelf[]): { place: Place, name: string, entry: Entry }[] {
+  return shelves.flatMap(({ place, entries }) => [...entries].flatMap(([name, entry]) => {
+    const mendable = entry.fault !== undefined && entry.key !== unread && entry.outside.length > 0
+    return mendable ? [{ place, name, entry }] : []
+  }))
 }

@@ -18,8 +18,13 @@ export interface WatchersOptions {
   failed: (reason: string) => void
 }
 
-/** A place with its listing and the files outside it. */
-export interface Shelf { place: Place, listing: Listing, outside: (name: string) => readonly string[] }
+/** A place with its listing, the files outside it, and the entries of which every file matters. */
+export interface Shelf {
+  place: Place
+  listing: Listing
+  outside: (name: string) => readonly string[]
+  whole?: (name: string) => boolean
+}
 
 /**
  * A set of paths to watch. When a folder is replaced by another one, its key changes, since the watcher of the old
@@ -95,7 +100,7 @@ export class Watchers {
   }
 }
 
-function wantedOf ({ place, listing, outside }: Shelf): Wanted[] {
+function wantedOf ({ place, listing, outside, whole = () => false }: Shelf): Wanted[] {
   const root = listing.real_path
   if (root === undefined) return []
   const deep: Wanted[] = []
@@ -103,14 +108,15 @@ function wantedOf ({ place, listing, outside }: Shelf): Wanted[] {
     const files = outside(name)
     const linked = listing.linked.has(name)
     const module = isModule(looked)
-    if (!linked && !module && files.length === 0) continue
+    const all = whole(name)
+    if (!linked && !module && !all && files.length === 0) continue
     const { real_path: folder, identity } = looked !== undefined && 'real_path' in looked
       ? looked
       : { real_path: join(root, name), identity: undefined }
     deep.push({
-      key: [place.path, name, identity, folder, module, ...files].join('\0'),
+      key: [place.path, name, identity, folder, module, all, ...files].join('\0'),
       paths: [folder, ...files], place, name, root: folder,
-      ignored: path => !files.includes(path) && !countsForRevision(folder, path, module)
+      ignored: path => !all && !files.includes(path) && !countsForRevision(folder, path, module)
     })
   }
   return [{

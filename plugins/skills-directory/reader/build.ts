@@ -11,10 +11,22 @@ import type { DescriberData } from '../shared/protocol.ts'
 /** A built module is removed when no skill has used it for this time, in milliseconds. */
 const unusedMax_ms = 14 * 24 * 60 * 60 * 1000
 /** Changes whenever the output for the same inputs changes. */
-const recipe = `2 ${esbuildVersion}`
+const recipe = `3 ${esbuildVersion}`
+/**
+ * A file that was changed less than this time before a build may change again without another ctime, in milliseconds:
+ * the clock of a file system has steps of up to 10 ms.
+ */
+const settle_ms = 50
 
 /** The inputs of a build, stored beside it: when any of them changes, the module is built again. */
-interface Receipt { recipe: string, revision: string, module: string, inputs: Record<string, string> }
+interface Receipt {
+  recipe: string
+  revision: string
+  module: string
+  inputs: Record<string, string>
+  /** When the build was begun, in milliseconds since 1970. */
+  begun_ms: number
+}
 
 /**
  * Bundles a skill's module and its imports except packages into one file in the cache, or finds that file there. The
@@ -37,11 +49,12 @@ export async function buildModule (
     for (const input of Object.keys(kept.inputs)) inputs.add(input)
     return path
   }
+  const begun_ms = Date.now()
   const code = await bundle(entry, skill_module, inputs)
   const module = `${sha256(code)}.mjs`
   mkdirSync(cache_dir, { recursive: true, mode: 0o700 })
   await replaceFile(join(cache_dir, module), code, { durable: false })
-  const receipt: Receipt = { recipe, revision, module, inputs: hashes(inputs) }
+  const receipt: Receipt = { recipe, revision, module, inputs: hashes(inputs), begun_ms }
   await replaceFile(receiptPath, JSON.stringify(receipt), { durable: false })
   return join(cache_dir, module)
 }
@@ -105,9 +118,10 @@ function readReceipt (path: string, revision: string): Receipt | undefined {
     ) {
       return undefined
     }
-    return Object.entries(receipt.inputs).every(([input, hash]) => sha256(readFileSync(input)) === hash)
-      ? receipt
-      : undefined
+    const isUnchanged = ([input, hash]: [string, string]): boolean => {
+      return statSync(input).ctimeMs + settle_ms < receipt.begun_ms && sha256(readFileSync(input)) === hash
+    }
+    return Object.entries(receipt.inputs).every(isUnchanged) ? receipt : undefined
   } catch {
     return undefined // missing, damaged, or without one of its inputs: build again
   }

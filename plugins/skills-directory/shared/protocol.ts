@@ -62,6 +62,8 @@ export interface Described {
   broken: QuarantinedSkill[]
   warnings: SkillWarning[]
   outside: string[]
+  /** When the description was begun, in milliseconds since 1970. The main thread sets it. */
+  read_ms?: number
 }
 
 /** The contents of a folder. */
