@@ -22,7 +22,7 @@ export const execute = operation({
   description: 'Runs a tool and waits for its end. The run is recorded as an execution. A caller that goes away cancels it.',
   input: Input,
   output: Type.Object({ ...ExecuteResult.properties }),
-  errors: ['SKILL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_EXECUTION_FAILED', 'TIMEOUT', 'CANCELLED', 'INTERRUPTED', 'OVERLOADED'],
+  errors: ['SKILL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_EXECUTION_FAILED', 'TIMEOUT', 'CANCELLED', 'INTERRUPTED', 'OVERLOADED', 'STORAGE_UNAVAILABLE'],
   example: {
     input: exampleCall,
     output: { execution_id: exampleId, status: 'success', output: exampleExecution.output, duration_ms: 1 }

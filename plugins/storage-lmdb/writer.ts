@@ -1,8 +1,10 @@
 import {
-  messageOf, recordBytes, refuseTooManyPending, type Logger, type PluginContext, type StoredExecution, type UnfinishedExecution
+  messageOf, refuseTooManyPending, SkilletError, type Logger, type PluginContext, type StoredExecution, type UnfinishedExecution
 } from '../../kernel/index.ts'
+import { Batch, Pause } from './batch.ts'
 import type { Environment } from './environment.ts'
 import type { EndRecord, History } from './history.ts'
+import { isNoRoom } from './no-room.ts'
 import type { Sweep } from './sweep.ts'
 
 /**
@@ -18,67 +20,6 @@ const retryMax_ms = 2_000
  * another process may hold the lock, and lmdb never answers when a transaction can't begin.
  */
 const stall_ms = 15_000
-
-/** Records that wait for a commit, and the promise for the callers. */
-class Batch {
-  /**
-   * Records in the order in which they were saved; the last record of an execution counts. There is no table by id:
-   * most records are new, and are not looked up.
-   */
-  records: StoredExecution[] = []
-  /** The bytes of each record, and of all records. */
-  #bytes: number[] = []
-  bytes = 0
-  /** Whether a caller waits for this batch. */
-  awaited = false
-  readonly promise: Promise<void>
-  resolve!: () => void
-  reject!: (reason: unknown) => void
-
-  constructor () {
-    this.promise = new Promise((resolve, reject) => { this.resolve = resolve; this.reject = reject })
-    this.promise.catch(() => {}) // no caller needs to wait for it
-  }
-
-  add (stored: StoredExecution): void {
-    const bytes = recordBytes(stored.execution)
-    this.records.push(stored)
-    this.#bytes.push(bytes)
-    this.bytes += bytes
-  }
-
-  /** Adds the records of another batch before the records of this one. */
-  addAll (other: Batch): void {
-    this.records = this.records.concat(other.records)
-    this.#bytes = this.#bytes.concat(other.#bytes)
-    this.bytes += other.bytes
-  }
-
-  /** Removes the first `count` records, which were stored or refused; most often these are all records. */
-  drop (count: number): void {
-    if (count === this.records.length) this.bytes = 0
-    else for (let index = 0; index < count; index++) this.bytes -= this.#bytes[index] ?? 0
-    this.records = this.records.slice(count)
-    this.#bytes = this.#bytes.slice(count)
-  }
-
-  find (id: string): StoredExecution | undefined {
-    return this.records.findLast(({ execution }) => execution.id === id)
-  }
-}
-
-/** A wait that can be ended early. */
-class Pause {
-  readonly over: Promise<void>
-  end!: () => void
-
-  constructor (ms: number) {
-    this.over = new Promise(resolve => {
-      const timer = setTimeout(resolve, ms)
-      this.end = () => { clearTimeout(timer); resolve() }
-    })
-  }
-}
 
 /**
  * Coalesces saves into commits, one at a time. `open` collects the saved records; a commit takes all of them at the
@@ -99,6 +40,8 @@ export class Writer {
   /** The wait after a failed commit. */
   #retrying: Pause | undefined
   #failures = 0
+  /** Why the last commit failed, for callers. */
+  #reason = ''
   #closing = false
 
   constructor (env: Environment, history: History, sweep: Sweep, health: PluginContext['health'], log: Logger) {
@@ -109,8 +52,9 @@ export class Writer {
     this.#log = log
   }
 
-  /** @throws SkilletError OVERLOADED */
+  /** @throws SkilletError OVERLOADED, or STORAGE_UNAVAILABLE while commits fail */
   admit (): void {
+    if (this.#failures > 0) throw new SkilletError('STORAGE_UNAVAILABLE', this.#reason)
     const [open, taken] = [this.#open, this.#taken]
     refuseTooManyPending(open.records.length + (taken?.records.length ?? 0), open.bytes + (taken?.bytes ?? 0))
   }
@@ -213,12 +157,13 @@ export class Writer {
   }
 
   #stall (): void {
-    const reason = `a commit to ${this.#env.file} takes longer than ${stall_ms / 1000} seconds`
+    const reason = `a commit to ${this.#env.file} takes longer than ${stall_ms / 1000} seconds; try again later`
+    this.#reason = reason
     this.#failures++
     this.#log.error({ file: this.#env.file }, reason)
     this.#health.degrade(reason)
     const waiting = this.#taken ?? this.#open
-    waiting.reject(new Error(reason))
+    waiting.reject(new SkilletError('STORAGE_UNAVAILABLE', reason))
   }
 
   /**
@@ -235,10 +180,11 @@ export class Writer {
     this.#open = next
     this.#taken = undefined
     this.#history.failed()
-    const reason = `the history can't be written to ${this.#env.file}: ${messageOf(thrown)}`
+    const remedy = isNoRoom(thrown) ? 'make room on that disk, and it goes on' : 'try again later'
+    const reason = this.#reason = `the history can't be written to ${this.#env.file}: ${messageOf(thrown)}; ${remedy}`
     if (this.#failures++ === 0) this.#log.error({ file: this.#env.file, error: messageOf(thrown) }, 'a commit failed; it is tried again until it succeeds')
     this.#health.degrade(reason)
-    failed.reject(new Error(reason, { cause: thrown }))
+    failed.reject(new SkilletError('STORAGE_UNAVAILABLE', reason, {}, { cause: thrown }))
     // The callers who saved records meanwhile were promised the next commit.
     if (superseded !== undefined) next.promise.then(superseded.resolve, superseded.reject)
   }
