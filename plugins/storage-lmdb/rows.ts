@@ -63,6 +63,26 @@ export function readHead (text: string): { id: string, created_ms: number, owner
   return { id, created_ms: unixTime(created_at), owner, hasDetails: !isWhole(row) }
 }
 
+/** What `readChecked` says of a row. */
+export interface CheckedRow { id: string, created_ms: number, status: ExecutionStatus, owner: ProcessIdentity | null, isWhole: boolean }
+
+/**
+ * Reads a row of a file that may be damaged, and checks it.
+ * @throws Error when it is not a row, or not a valid one
+ */
+export function readChecked (text: string): CheckedRow {
+  const row = parse(text)
+  const [id, skill_name, tool_name, status, created_at, duration_ms, owner] = row
+  const isRow = idPattern.test(id) && [skill_name, tool_name, created_at].every(field => typeof field === 'string') && typeof duration_ms === 'number'
+  const created_ms = unixTime(created_at)
+  if (!isRow || owner === undefined || !Number.isFinite(created_ms)) throw new Error('it is not the row of an execution')
+  if (isWhole(row)) storedOf(row)
+  return { id, created_ms, status: statusOf(status), owner, isWhole: isWhole(row) }
+}
+
+/** The form of execution ids, which are UUIDs; an id of another form is not looked up. */
+export const idPattern = /^[\x21-\x7e]{1,128}$/
+
 const summaryLength = 7
 
 function isWhole (row: Row): row is Whole {

@@ -92,7 +92,7 @@ t.test('a damaged file is refused by name and never ends the process', async t =
   for (const [i, [what]] of damages.entries()) {
     const [before = '', after = ''] = lines[i]?.split(' is damaged: ') ?? []
     t.equal(before, `refused ${join(folders[i] ?? '', fileName)}`, what)
-    t.match(after, /. Move it and .+ away to start with an empty history/, what)
+    t.match(after, /. Save what can still be read with skillet doctor --repair, or put a copy in its place with skillet restore/, what)
   }
   t.strictSame(lines.slice(damages.length), ['opened 0', 'opened 1500', ''], 'a file of 0 bytes is new, and the whole one is sound')
   await checkFile(whole)
