@@ -1,7 +1,7 @@
 /** A process of its own that uses an LMDB store: `node storage-process.js MODE DATA_DIR [COUNT]`, or `open DATA_DIR…` or `use DATA_DIR…`. It answers on standard output. */
 import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
-import { messageOf } from '../../kernel/index.ts'
+import { messageOf, SkilletError } from '../../kernel/index.ts'
 import lmdb from '../../plugins/storage-lmdb/index.ts'
 import { makeStored } from '../../plugins/testing/executions.ts'
 import { openPlugin } from '../../plugins/testing/open-plugin.ts'
@@ -87,8 +87,15 @@ async function full (): Promise<void> {
   service.save(later)
   const seen = await Promise.all(ids.map(id => service.get(id)))
   const { total } = await service.list({ limit: 1, offset: 0 })
-  say(`full ${degraded()} ${seen.every(stored => stored !== undefined)} ${ids.length - total}`)
+  let admitted = 'ADMITTED'
+  try {
+    service.admit()
+  } catch (error) {
+    admitted = error instanceof SkilletError ? error.code : messageOf(error)
+  }
+  say(`full ${degraded()} ${seen.every(stored => stored !== undefined)} ${ids.length - total} ${admitted}`)
   await until(() => degraded() === undefined)
+  service.admit()
   await service.commit()
   await close()
   say(`well ${ids.length}`)
