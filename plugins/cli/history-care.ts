@@ -16,7 +16,9 @@ export interface Care { care: HistoryCare, context: CareContext }
 export async function careOf (config: Config, { builtin, terminal, signal }: CommandContext): Promise<Care> {
   const further = await loadPlugins(config.plugins, terminal.cwd)
   const storage = further.find(({ slot }) => slot === 'storage') ?? (await builtin.storage()).default
-  if (storage.care === undefined) throw new UsageError(`the storage plugin "${storage.name}" can't copy or repair its history`)
+  if (storage.care === undefined) {
+    throw new UsageError(`the storage plugin "${storage.name}" can't copy or repair its history`)
+  }
   const log = createTextLogger(line => { terminal.err(`${terminal.watched ? steady(line) : line}\n`) })
   const data_dir = config.data_dir === '' ? dataHome(terminal.env) : config.data_dir
   return { care: storage.care, context: { data_dir, log, signal } }
@@ -26,7 +28,10 @@ export async function careOf (config: Config, { builtin, terminal, signal }: Com
  * Adds `--json`, the flags of the settings, and an action that works on the history as a whole.
  * @param act works, and returns what to print: a result as JSON, or its text for a person
  */
-export function actOnHistory<Result> (command: Command, context: CommandContext, act: (care: Care, args: readonly string[]) => Promise<Result>, text: (result: Result) => string): void {
+export function actOnHistory<Result> (
+  command: Command, context: CommandContext,
+  act: (care: Care, args: readonly string[]) => Promise<Result>, text: (result: Result) => string
+): void {
   command.option('--json', 'print JSON')
   const given = addSettingOptions(command, context.schema, { serve: false })
   command.action(async () => {

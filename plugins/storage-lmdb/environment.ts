@@ -102,8 +102,9 @@ export async function readThrough (file: string): Promise<number> {
   const root = openToRead(file)
   try {
     let entries = 0
-    const tables = tableNames.map(name => root.openDB<Uint8Array, Uint8Array>({ name, encoding: 'binary', keyEncoding: 'binary' }) as Table | undefined)
-    for (const table of tables) { // one that is not there yet is undefined, which lmdb's types lack
+    for (const name of tableNames) {
+      // One that is not there yet is undefined, which lmdb's types lack.
+      const table: Table | undefined = root.openDB<Uint8Array, Uint8Array>({ name, encoding: 'binary', keyEncoding: 'binary' })
       for (const { value } of table?.getRange({}) ?? []) entries += value.length > 0 ? 1 : 0
     }
     return entries
@@ -130,11 +131,14 @@ export async function copyEnvironment (file: string, to: string): Promise<void> 
 function openToRead (file: string): RootDatabase<Uint8Array, string> {
   makeLockFile(file)
   return open<Uint8Array, string>({
-    path: file, noSubdir: true, readOnly: true, encoding: 'binary', maxDbs: 16, maxReaders: readersMax, permissionsMode: 0o600
+    path: file, noSubdir: true, readOnly: true, encoding: 'binary',
+    maxDbs: 16, maxReaders: readersMax, permissionsMode: 0o600
   } as Parameters<typeof open>[0]) // as in `openRoot`
 }
 
-const tableNames = ['executions', 'details', 'ids', 'columns', 'names', 'unfinished', 'aside', 'cancels', 'roles', 'cache', 'cache_order'] as const
+const tableNames = [
+  'executions', 'details', 'ids', 'columns', 'names', 'unfinished', 'aside', 'cancels', 'roles', 'cache', 'cache_order'
+] as const
 
 /** Opens the tables, or creates them. */
 function openTables (meta: RootDatabase<string, string>): Omit<Environment, 'file' | 'meta' | 'transact' | 'close'> {

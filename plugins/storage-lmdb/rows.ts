@@ -5,7 +5,7 @@ import { statusNumbers } from './columns.ts'
  * The characters of JSON that a row may have. Larger records are in `details`, so that a page of a list is cheap to
  * read.
  */
-const rowCharactersMax = 2_000
+export const rowCharactersMax = 2_000
 
 /** The fields of an execution that a list shows, and its owner. */
 type Summary = [id: string, skill_name: string, tool_name: string, status: number, created_at: string, duration_ms: number, owner: ProcessIdentity | null]
@@ -64,7 +64,13 @@ export function readHead (text: string): { id: string, created_ms: number, owner
 }
 
 /** What `readChecked` says of a row. */
-export interface CheckedRow { id: string, created_ms: number, status: ExecutionStatus, owner: ProcessIdentity | null, isWhole: boolean }
+export interface CheckedRow {
+  id: string
+  created_ms: number
+  status: ExecutionStatus
+  owner: ProcessIdentity | null
+  isWhole: boolean
+}
 
 /**
  * Reads a row of a file that may be damaged, and checks it.
@@ -73,9 +79,12 @@ export interface CheckedRow { id: string, created_ms: number, status: ExecutionS
 export function readChecked (text: string): CheckedRow {
   const row = parse(text)
   const [id, skill_name, tool_name, status, created_at, duration_ms, owner] = row
-  const isRow = idPattern.test(id) && [skill_name, tool_name, created_at].every(field => typeof field === 'string') && typeof duration_ms === 'number'
+  const areTexts = [skill_name, tool_name, created_at].every(field => typeof field === 'string')
   const created_ms = unixTime(created_at)
-  if (!isRow || owner === undefined || !Number.isFinite(created_ms)) throw new Error('it is not the row of an execution')
+  const areNumbers = Number.isFinite(duration_ms) && Number.isFinite(created_ms)
+  if (!idPattern.test(id) || !areTexts || !areNumbers || owner === undefined) {
+    throw new Error('it is not the row of an execution')
+  }
   if (isWhole(row)) storedOf(row)
   return { id, created_ms, status: statusOf(status), owner, isWhole: isWhole(row) }
 }

@@ -181,7 +181,9 @@ export class Writer {
     this.#taken = undefined
     this.#history.failed()
     // LMDB says "Input/output error" when the disk took a part of the bytes only, as a disk does that becomes full.
-    const remedy = isNoRoom(thrown) ? 'make room on that disk, and it goes on' : 'look whether that disk is full or broken; it goes on when it can be written'
+    const remedy = isNoRoom(thrown)
+      ? 'make room on that disk, and it goes on'
+      : 'look whether that disk is full or broken; it goes on when it can be written'
     const reason = this.#reason = `the history can't be written to ${this.#env.file}: ${messageOf(thrown)}; ${remedy}`
     if (this.#failures++ === 0) this.#log.error({ file: this.#env.file, error: messageOf(thrown) }, 'a commit failed; it is tried again until it succeeds')
     this.#health.degrade(reason)

@@ -157,13 +157,17 @@ function text (findings: readonly Finding[], problems: number, { colors: { out }
 }
 
 function repairText ({ damage, aside, kept, lost, gaps }: Repair): string {
-  if (damage === null) return `Nothing is wrong with the history, which has ${executionsIn(kept)}. Nothing was changed.\n`
-  const missing = lost === null ? 'It is not known how many are lost.' : lost === 0 ? 'None is lost.' : `Lost: ${executionsIn(lost)}.`
+  if (damage === null) {
+    return `Nothing is wrong with the history, which has ${executionsIn(kept)}. Nothing was changed.\n`
+  }
+  const known = lost === 0 ? 'None is lost.' : `Lost: ${executionsIn(lost ?? 0)}.`
+  const missing = lost === null ? 'It is not known how many are lost.' : known
   const time = (at: string | null, otherwise: string): string => at === null ? otherwise : localTime(at)
   return [
     `The history was damaged: ${damage}.`,
     `It has ${executionsIn(kept)} now. ${missing}`,
-    ...gaps.map(({ executions, after, before }) => `  ${executions} between ${time(after, 'the beginning')} and ${time(before, 'the end')}`),
+    ...gaps.map(({ executions, after, before }) =>
+      `  ${executions} between ${time(after, 'the beginning')} and ${time(before, 'the end')}`),
     `The damaged file is ${aside}`,
     ''
   ].join('\n')

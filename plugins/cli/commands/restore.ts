@@ -7,6 +7,9 @@ const define: DefineCommand = (command, context) => {
   command.argument('<file>', 'a copy that skillet backup has written')
   actOnHistory(command, context,
     ({ care, context: work }, [file = '']) => care.restore(resolve(context.terminal.cwd, file), work),
-    ({ executions, aside }) => `The history has ${executionsIn(executions)} now.\n${aside === null ? '' : `The former history is ${aside}\n`}`)
+    ({ executions, aside }) => {
+      const former = aside === null ? '' : `The former history is ${aside}\n`
+      return `The history has ${executionsIn(executions)} now.\n${former}`
+    })
 }
 export default define

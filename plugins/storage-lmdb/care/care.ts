@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { copyFile, link, lstat, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hasCode, historyFileName, isAbsent, messageOf, secureDataDirectory, type HistoryCare, type Repair } from '../../../kernel/index.ts'
+import {
+  hasCode, historyFileName, isAbsent, messageOf, secureDataDirectory, type HistoryCare, type Repair
+} from '../../../kernel/index.ts'
 import { checkFile } from '../check-file.ts'
+import type { Sound } from '../file/content.ts'
 import { formatVersion } from '../format.ts'
 import { DamagedFile, runTask } from './child.ts'
 import { exclusively, Session } from './session.ts'
@@ -11,7 +14,9 @@ import { exclusively, Session } from './session.ts'
 export const care: HistoryCare = {
   async backup (to, { data_dir, log, signal }) {
     const file = join(data_dir, historyFileName)
-    if (await checkFile(file) === undefined) throw new Error(`there is no history in ${data_dir} yet, so there is nothing to copy`)
+    if (await checkFile(file) === undefined) {
+      throw new Error(`there is no history in ${data_dir} yet, so there is nothing to copy`)
+    }
     if (await isThere(to)) throw new Error(`${to} is there already; name a file that is not`)
     if (!await isThere(dirname(to))) throw new Error(`the folder ${dirname(to)} is not there; make it first`)
     const session = await Session.begin(file, log, signal)
@@ -39,7 +44,9 @@ export const care: HistoryCare = {
       await copyFile(from, copy)
       const { executions, format } = await sound(copy, signal, from)
       if (format === 0) throw new Error(`${from} is empty, and no history; nothing was changed`)
-      if (format > formatVersion) throw new Error(`${from} has format ${format}, made by a newer version; use that version. Nothing was changed`)
+      if (format > formatVersion) {
+        throw new Error(`${from} has format ${format}, made by a newer version; use that version. Nothing was changed`)
+      }
       await runTask('detach', [copy], signal)
       return { executions, aside: await replace(file, copy, 'before') }
     }))
@@ -74,11 +81,12 @@ async function salvageInto (file: string, signal: AbortSignal): Promise<Omit<Rep
  * @param named how the file is called in the error
  * @throws Error when it is damaged
  */
-async function sound (copy: string, signal: AbortSignal, named = copy): Promise<{ executions: number, format: number }> {
+async function sound (copy: string, signal: AbortSignal, named = copy): Promise<Sound> {
   try {
     return await runTask('check', [copy], signal)
   } catch (error) {
-    throw error instanceof DamagedFile ? new Error(`${named} is not a good history: ${messageOf(error)}. Nothing was changed`, { cause: error }) : error
+    if (!(error instanceof DamagedFile)) throw error
+    throw new Error(`${named} is not a good history: ${messageOf(error)}. Nothing was changed`, { cause: error })
   }
 }
 

@@ -31,7 +31,9 @@ export class DamagedFile extends Error {}
  * @throws DamagedFile when the file is damaged, or reading it has ended the process
  * @throws Error when the task failed in another way
  */
-export async function runTask<Name extends keyof Tasks> (name: Name, args: Parameters<Tasks[Name]>, signal: AbortSignal): Promise<ReturnType<Tasks[Name]>> {
+export async function runTask<Name extends keyof Tasks> (
+  name: Name, args: Parameters<Tasks[Name]>, signal: AbortSignal
+): Promise<ReturnType<Tasks[Name]>> {
   signal.throwIfAborted()
   // The environment of the caller may have options of Node, and secrets.
   const child = spawn(process.execPath, [program, name, ...args], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -49,7 +51,9 @@ export async function runTask<Name extends keyof Tasks> (name: Name, args: Param
   signal.throwIfAborted()
   if (child.signalCode !== null) throw new DamagedFile(`reading it ended a process by ${child.signalCode}`)
   const said = parse(stdout)
-  if (said === undefined) throw new Error(`the process for the task "${name}" ended with ${child.exitCode}: ${stderr.trim()}`)
+  if (said === undefined) {
+    throw new Error(`the process for the task "${name}" ended with ${child.exitCode}: ${stderr.trim()}`)
+  }
   if ('damage' in said) throw new DamagedFile(said.damage)
   if ('failure' in said) throw new Error(said.failure)
   return said.done as ReturnType<Tasks[Name]> // written by process.ts, whose types are these

@@ -21,7 +21,9 @@ export async function detach (file: string): Promise<void> {
       if (stored !== undefined) await env.transact(() => history.put([{ ...stored, owner: nobody }]))
     }
     await env.transact(() => {
-      for (const table of [env.roles, env.cancels]) for (const key of Array.from(table.getKeys({}))) table.removeSync(key)
+      for (const table of [env.roles, env.cancels]) {
+        for (const key of Array.from(table.getKeys({}))) table.removeSync(key)
+      }
     })
   } finally {
     await env.close()

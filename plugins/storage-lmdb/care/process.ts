@@ -1,6 +1,6 @@
 /**
- * A process for work on files that may be damaged: `node process.js TASK ARGUMENT…`. It prints its answer as JSON, and
- * may end by a signal instead.
+ * A process for work on files that may be damaged: `node process.js TASK ARGUMENT…`. It prints its answer as JSON,
+ * and may end by a signal instead.
  */
 import { messageOf } from '../../../kernel/index.ts'
 import { copyEnvironment, readThrough } from '../environment.ts'

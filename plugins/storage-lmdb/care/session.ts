@@ -7,8 +7,9 @@ import { isNoRoom } from '../no-room.ts'
 import { DamagedFile, runTask } from './child.ts'
 
 /**
- * What stands beside the file of the history: `-open-PID-N-START`, for each process that has it open; `-moved-PID-N-START`,
- * for a process that puts another file in its place; and `-closed`, which says in which state the last process left it.
+ * What stands beside the file of the history: `-open-PID-N-START`, for each process that has it open;
+ * `-moved-PID-N-START`, for a process that puts another file in its place; and `-closed`, which says in which state the
+ * last process left it.
  */
 const marks = { open: '-open', moved: '-moved', closed: '-closed' } as const
 type Mark = 'open' | 'moved'
@@ -36,13 +37,15 @@ export class Session {
     const opened = marked(file, 'open')
     const dead = opened.filter(({ owner }) => !isAlive(owner))
     // A process that has the file open has made sure of it.
-    if (dead.length === opened.length && (dead.length > 0 || !isAsLeft(file, meta))) await checkContent(file, log, signal)
+    const isUsed = dead.length < opened.length
+    if (!isUsed && (dead.length > 0 || !isAsLeft(file, meta))) await checkContent(file, log, signal)
     for (const { path } of dead) rmSync(path, { force: true })
     const session = new Session(file, leaveOpenMark(file, log))
     const mover = marked(file, 'moved').find(({ owner }) => isAlive(owner))
     if (mover === undefined) return session
     session.end()
-    throw new Error(`process ${mover.owner.pid} is putting another history in the place of ${file}; try again when it has ended`)
+    const doing = `is putting another history in the place of ${file}`
+    throw new Error(`process ${mover.owner.pid} ${doing}; try again when it has ended`)
   }
 
   /** Notes in which state the file is left. To be called when LMDB has closed it in order. */
@@ -70,7 +73,8 @@ export async function checkContent (file: string, log: Logger, signal: AbortSign
     const began_ms = performance.now()
     const { executions } = await runTask('check', [file], signal)
     const time_ms = Math.round(performance.now() - began_ms)
-    log.info({ file, executions, time_ms }, 'the history was not closed in order, or was changed; it was checked, and is sound')
+    const text = 'the history was not closed in order, or was changed; it was checked, and is sound'
+    log.info({ file, executions, time_ms }, text)
   } catch (error) {
     throw error instanceof DamagedFile ? damaged(file, error.message) : error
   }
@@ -85,7 +89,10 @@ export async function exclusively<T> (file: string, work: () => Promise<T>): Pro
   try {
     const all = [...marked(file, 'open'), ...marked(file, 'moved')]
     const user = all.find(({ path, owner }) => path !== mark && isAlive(owner))
-    if (user !== undefined) throw new Error(`process ${user.owner.pid} uses ${file}; stop it first (skillet doctor says whether it is a server)`)
+    if (user !== undefined) {
+      const remedy = 'stop it first (skillet doctor says whether it is a server)'
+      throw new Error(`process ${user.owner.pid} uses ${file}; ${remedy}`)
+    }
     return await work()
   } finally {
     rmSync(mark, { force: true })
@@ -111,10 +118,13 @@ function isAsLeft (file: string, meta: Meta | undefined): boolean {
 function stateOf (file: string, meta: Meta | undefined): string | undefined {
   if (meta === undefined) return undefined
   const { ino, size, mtimeNs } = statSync(file, { bigint: true })
-  return JSON.stringify({ transaction: String(meta.transaction), inode: String(ino), bytes: String(size), modified_ns: String(mtimeNs) })
+  const numbers = { transaction: meta.transaction, inode: ino, bytes: size, modified_ns: mtimeNs }
+  return JSON.stringify(numbers, (_name, value: unknown) => typeof value === 'bigint' ? String(value) : value)
 }
 
-/** Leaves the mark of a process that uses the file. Where the disk has no room for it, the file can be read all the same. */
+/**
+ * Leaves the mark of a process that uses the file. Where the disk has no room for it, the file can be read all the same.
+ */
 function leaveOpenMark (file: string, log: Logger): string | undefined {
   try {
     return leaveMark(file, 'open')
@@ -138,8 +148,9 @@ function leaveMark (file: string, mark: Mark): string {
 function marked (file: string, mark: Mark): Marked[] {
   const folder = dirname(file)
   const beginning = `${basename(file)}${marks[mark]}-`
-  return readdirSync(folder).flatMap(name => {
-    const [, pid, started] = name.startsWith(beginning) ? /^(\d+)-\d+-([^.]+)$/.exec(name.slice(beginning.length)) ?? [] : []
-    return pid === undefined || started === undefined ? [] : [{ path: join(folder, name), owner: { pid: Number(pid), started: decodeURIComponent(started) } }]
+  return readdirSync(folder).filter(name => name.startsWith(beginning)).flatMap(name => {
+    const [, pid, started] = /^(\d+)-\d+-([^.]+)$/.exec(name.slice(beginning.length)) ?? []
+    if (pid === undefined || started === undefined) return []
+    return [{ path: join(folder, name), owner: { pid: Number(pid), started: decodeURIComponent(started) } }]
   })
 }

@@ -30,7 +30,8 @@ export class Content {
     try {
       this.#add(table, entry)
     } catch (error) {
-      throw error instanceof Damage ? error : new Damage(`an entry of the table "${table}" can't be read: ${messageOf(error)}`)
+      if (error instanceof Damage) throw error
+      throw new Damage(`an entry of the table "${table}" can't be read: ${messageOf(error)}`)
     }
   }
 
@@ -43,10 +44,14 @@ export class Content {
     }
     const { first, last, aside } = boundsOf(this.#texts.get('bounds'), 'it')
     const dense = this.#executions - this.#aside
-    if (dense !== last - first + 1 || this.#aside !== aside || this.#below !== aside || (dense > 0 && (this.#last !== last || this.#first !== first))) {
-      throw new Damage(`it has ${this.#executions} executions, and says that they are ${first} to ${last} and ${aside} older ones`)
+    const isWithin = dense === 0 || (this.#first === first && this.#last === last)
+    if (dense !== last - first + 1 || this.#aside !== aside || this.#below !== aside || !isWithin) {
+      const said = `${first} to ${last} and ${aside} older ones`
+      throw new Damage(`it has ${this.#executions} executions, and says that they are ${said}`)
     }
-    if (this.#rows !== this.#ids || this.#idsCount !== this.#executions) throw new Damage('its table of ids is not that of its executions')
+    if (this.#rows !== this.#ids || this.#idsCount !== this.#executions) {
+      throw new Damage('its table of ids is not that of its executions')
+    }
     return { format: Number(format), executions: this.#executions }
   }
 

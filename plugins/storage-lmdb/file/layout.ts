@@ -52,7 +52,9 @@ export async function readMeta (read: ReadAt): Promise<Meta | string> {
   if (typeof first === 'string') return first
   const second = metaOf(await read(first.pageSize, metaBytes), first.pageSize)
   if (typeof second === 'string') return second
-  if (first.pageSize !== second.pageSize) return `its meta pages give page sizes of ${first.pageSize} and ${second.pageSize}`
+  if (first.pageSize !== second.pageSize) {
+    return `its meta pages give page sizes of ${first.pageSize} and ${second.pageSize}`
+  }
   return second.transaction > first.transaction ? second : first
 }
 
@@ -61,8 +63,8 @@ export async function readAnyMeta (read: ReadAt): Promise<Meta | undefined> {
   const first = metaOf(await read(0, metaBytes), 0)
   const size = typeof first === 'string' ? pageSizes.usual : first.pageSize
   const second = metaOf(await read(size, metaBytes), size)
-  const [newest] = [first, second].filter(meta => typeof meta !== 'string').toSorted((a, b) => a.transaction < b.transaction ? 1 : -1)
-  return newest
+  const found = [first, second].filter(meta => typeof meta !== 'string')
+  return found.toSorted((a, b) => a.transaction < b.transaction ? 1 : -1)[0]
 }
 
 /** The size of the pages where no meta page tells it. */
@@ -76,7 +78,9 @@ function metaOf (bytes: Buffer | undefined, position: number): Meta | string {
   const found = bytes.readUInt32LE(versionAt) & 0xffff
   if (found !== version) return `its LMDB data format is ${found}, not ${version}`
   const pageSize = bytes.readUInt32LE(pageSizeAt)
-  if (pageSize < pageSizes.min || pageSize > pageSizes.max || (pageSize & (pageSize - 1)) !== 0) return `it gives a page size of ${pageSize}`
+  if (pageSize < pageSizes.min || pageSize > pageSizes.max || (pageSize & (pageSize - 1)) !== 0) {
+    return `it gives a page size of ${pageSize}`
+  }
   const lastPage = bytes.readBigUInt64LE(lastPageAt)
   if (lastPage < 1n || lastPage > 2n ** 44n) return `it gives a last page of ${lastPage}`
   return {
@@ -110,7 +114,7 @@ export function headerOf (bytes: Buffer): Header {
   }
 }
 
-/** A node of a branch (`child` means something) or a leaf (`flags` and `value`, whose text may be in overflow pages). */
+/** A node of a branch (`child` means something) or a leaf (`flags` and `value`, which may name overflow pages). */
 export interface Node { key: Buffer, child: bigint, flags: number, size: number, value: Buffer }
 
 /** The nodes of a page, or a text with the damage in it. */

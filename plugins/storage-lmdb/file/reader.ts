@@ -40,8 +40,11 @@ export class PageReader {
   overflow ({ value, size }: Node, pageSize: number): { value: Buffer, first: bigint, pages: number } {
     const first = value.readBigUInt64LE(0)
     const pages = Math.ceil((headerBytes + size) / pageSize)
-    if (first < 2n || Number(first) * pageSize > this.bytes) throw new Damage(`a value is in page ${first}, past the end of the file`)
-    if (value.readBigUInt64LE(16) !== BigInt(pages)) throw new Damage(`a value of ${size} bytes has ${value.readBigUInt64LE(16)} pages`)
+    const said = value.readBigUInt64LE(16)
+    if (first < 2n || Number(first) * pageSize > this.bytes) {
+      throw new Damage(`a value is in page ${first}, past the end of the file`)
+    }
+    if (said !== BigInt(pages)) throw new Damage(`a value of ${size} bytes has ${said} pages`)
     const bytes = this.#read(Number(first) * pageSize, headerBytes + size)
     if (bytes === undefined) throw new Damage(`the value in page ${first} goes past the end of the file`)
     const header = headerOf(bytes)

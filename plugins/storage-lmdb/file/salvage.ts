@@ -5,7 +5,7 @@ import { openEnvironment } from '../environment.ts'
 import { claimFormat, migrate } from '../format.ts'
 import { History } from '../history.ts'
 import { noLimits, Pruner } from '../prune.ts'
-import { readChecked, readRecord } from '../rows.ts'
+import { readChecked, readRecord, rowCharactersMax } from '../rows.ts'
 import { sequenceOf } from './keys.ts'
 import { nodeFlags, nodesOf, pageKinds, readAnyMeta, readMeta, usualPageSize, type Node } from './layout.ts'
 import { PageReader } from './reader.ts'
@@ -79,7 +79,8 @@ class Scan {
     const meta = await readAnyMeta(this.#reader.readAt)
     if (meta !== undefined) this.#pageSize = meta.pageSize
     // Pages of a later transaction are of a commit that did not end. Where a meta page is lost, it may have ended.
-    if (typeof await readMeta(this.#reader.readAt) !== 'string' && meta !== undefined) this.#newest = Number(meta.transaction)
+    const areBothGood = typeof await readMeta(this.#reader.readAt) !== 'string'
+    if (areBothGood && meta !== undefined) this.#newest = Number(meta.transaction)
     const pages = Math.floor(this.#reader.bytes / this.#pageSize)
     for (let page = 2; page < pages; page++) {
       this.#scan(page)
@@ -106,7 +107,8 @@ class Scan {
       if (text === undefined || !/^[[{]/.test(text)) continue
       try {
         const { isWhole, owner } = readChecked(text)
-        this.#add(sequence, { transaction: this.#transaction(number), page: number, index }, isWhole && text.length > 2_000 ? 'details' : 'row', owner !== null)
+        const place = { transaction: this.#transaction(number), page: number, index }
+        this.#add(sequence, place, isWhole && text.length > rowCharactersMax ? 'details' : 'row', owner !== null)
       } catch {} // the entry of another table, or a row that is damaged
     }
   }
@@ -153,7 +155,8 @@ class Scan {
   #text (node: Node): string | undefined {
     if ((node.flags & nodeFlags.tree) !== 0) return undefined
     try {
-      return ((node.flags & nodeFlags.overflow) === 0 ? node.value : this.#reader.overflow(node, this.#pageSize).value).toString()
+      const isHere = (node.flags & nodeFlags.overflow) === 0
+      return (isHere ? node.value : this.#reader.overflow(node, this.#pageSize).value).toString()
     } catch {
       return undefined
     }

@@ -14,7 +14,15 @@ const depthMax = 32
 
 /** What a walk through a tree has counted. */
 interface Count { branches: number, leaves: number, overflows: number, entries: number }
-interface Walked { tree: Tree, count: Count, compare: (a: Buffer, b: Buffer) => number, name: string, onEntry: (entry: Entry, node: Node) => void }
+/** A tree on which a walk is. */
+interface Walked {
+  tree: Tree
+  count: Count
+  /** How it is called in errors. */
+  name: string
+  compare: (a: Buffer, b: Buffer) => number
+  onEntry: (entry: Entry, node: Node) => void
+}
 
 /**
  * Walks through all pages that are in use, and checks everything on which LMDB relies: a page of its trees that is
@@ -42,8 +50,9 @@ export class Walk {
     this.#tree(main, 'the list of tables', Buffer.compare, (entry, { flags, size }) => {
       if ((flags & nodeFlags.tree) === 0) return onEntry('', entry)
       const name = entry.key.toString().replace(/\0$/, '')
-      if (flags !== nodeFlags.tree || size !== treeBytes) throw new Damage(`the table "${name}" has a description of ${size} bytes`)
-      tables.push({ name, tree: treeOf(entry.value) })
+      const tree = size === treeBytes && flags === nodeFlags.tree ? treeOf(entry.value) : undefined
+      if (tree?.flags !== 0) throw new Damage(`the table "${name}" is not described as those of a history`)
+      tables.push({ name, tree })
     })
     for (const { name, tree } of tables) {
       this.#tree(tree, `the table "${name}"`, Buffer.compare, (entry, { flags }) => {
@@ -73,8 +82,11 @@ export class Walk {
     this.#use(number, 1, name)
     const { bytes, header } = this.#reader.page(number, this.#meta.pageSize)
     const isLeaf = level === tree.depth
-    if (header.kind !== (isLeaf ? pageKinds.leaf : pageKinds.branch)) throw new Damage(`page ${number} is no ${isLeaf ? 'leaf' : 'branch'} of ${name}`)
-    if (header.transaction > this.#meta.transaction) throw new Damage(`page ${number} is of a transaction that never was, ${header.transaction}`)
+    const kind = isLeaf ? 'leaf' : 'branch'
+    if (header.kind !== pageKinds[kind]) throw new Damage(`page ${number} is no ${kind} of ${name}`)
+    if (header.transaction > this.#meta.transaction) {
+      throw new Damage(`page ${number} is of a transaction that never was, ${header.transaction}`)
+    }
     const nodes = nodesOf(bytes, header)
     if (typeof nodes === 'string') throw new Damage(`page ${number} of ${name} ${nodes}`)
     if (nodes.length < (isLeaf ? 1 : 2)) throw new Damage(`page ${number} of ${name} has ${nodes.length} nodes`)
@@ -101,7 +113,9 @@ export class Walk {
 
   #leafNode ({ count, name, onEntry }: Walked, node: Node): void {
     const { key, flags } = node
-    if ((flags & ~(nodeFlags.overflow | nodeFlags.tree)) !== 0) throw new Damage(`${name} has an entry of an unknown kind, ${flags}`)
+    if ((flags & ~(nodeFlags.overflow | nodeFlags.tree)) !== 0) {
+      throw new Damage(`${name} has an entry of an unknown kind, ${flags}`)
+    }
     count.entries++
     if ((flags & nodeFlags.overflow) === 0) return onEntry({ key, value: node.value }, node)
     const { value, first, pages } = this.#reader.overflow(node, this.#meta.pageSize)
@@ -113,8 +127,12 @@ export class Walk {
   /** An entry of the list of free pages: a count, then pages, blocks of pages (−length, first page) and zeros. */
   #freePages ({ key, value }: Entry): void {
     const name = 'the list of free pages'
-    if (key.length !== 8 || value.length < 8 || value.length % 8 !== 0) throw new Damage(`${name} has an entry of ${value.length} bytes`)
-    if (key.readBigUInt64LE(0) > this.#meta.transaction) throw new Damage(`${name} has an entry of a transaction that never was`)
+    if (key.length !== 8 || value.length < 8 || value.length % 8 !== 0) {
+      throw new Damage(`${name} has an entry of ${value.length} bytes`)
+    }
+    if (key.readBigUInt64LE(0) > this.#meta.transaction) {
+      throw new Damage(`${name} has an entry of a transaction that never was`)
+    }
     const count = value.readBigUInt64LE(0)
     if (count > BigInt(value.length / 8 - 1)) throw new Damage(`${name} has ${count} pages in ${value.length} bytes`)
     for (let index = 1; index <= Number(count); index++) {
@@ -130,7 +148,9 @@ export class Walk {
   #use (first: bigint, pages: number, name: string): void {
     const seen = this.#seen
     const from = Number(first)
-    if (first < 2n || from + pages > seen.length) throw new Damage(`${name} names page ${first}, which is not in the file`)
+    if (first < 2n || from + pages > seen.length) {
+      throw new Damage(`${name} names page ${first}, which is not in the file`)
+    }
     for (let page = from; page < from + pages; page++) {
       if (seen[page] !== 0) throw new Damage(`page ${page} has two uses; one is ${name}`)
       seen[page] = 1
