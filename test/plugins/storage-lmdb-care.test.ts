@@ -30,9 +30,14 @@ async function makeHistory (t: Test, count: number): Promise<{ data_dir: string,
 /** The ids in a history, the oldest first. */
 async function idsIn (data_dir: string): Promise<string[]> {
   const { service, close } = await openPlugin(lmdb, { data_dir })
-  const { executions } = await service.list({ limit: 500, offset: 0 })
+  const ids: string[] = []
+  for (let more = true; more;) {
+    const { executions, next_cursor } = await service.list({ limit: 500, offset: ids.length })
+    ids.push(...executions.map(({ id }) => id))
+    more = next_cursor !== undefined
+  }
   await close()
-  return executions.map(({ id }) => id).toReversed()
+  return ids.toReversed()
 }
 
 /** Writes garbage into the page that has a text. */
@@ -144,8 +149,9 @@ t.test('the whole file is read after an end that was not in order, or a change b
   await (await openPlugin(lmdb, { data_dir: copied, log })).close()
   t.equal(checks, 3, 'it was copied')
   await appendFile(file, 'more')
+  t.match(await care.repair(context(data_dir)), { damage: null })
   await (await open())()
-  t.equal(checks, 4)
+  t.equal(checks, 3, 'a repair has read it')
   t.same((await readdir(data_dir)).sort(), [fileName, `${fileName}-closed`, `${fileName}-lock`])
 })
 

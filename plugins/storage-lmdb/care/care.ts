@@ -8,7 +8,7 @@ import { checkFile } from '../check-file.ts'
 import type { Sound } from '../file/content.ts'
 import { formatVersion } from '../format.ts'
 import { DamagedFile, runTask } from './child.ts'
-import { exclusively, Session } from './session.ts'
+import { exclusively, noteSound, Session } from './session.ts'
 
 /** Backups, restoring and repairs of the history in a data directory. Every file is checked before it takes a place. */
 export const care: HistoryCare = {
@@ -59,6 +59,7 @@ export const care: HistoryCare = {
     return await exclusively(file, async () => {
       try {
         const { executions } = await runTask('check', [file], signal)
+        await noteSound(file)
         return { damage: null, aside: null, kept: executions, lost: 0, gaps: [] }
       } catch (error) {
         if (!(error instanceof DamagedFile)) throw error
@@ -108,6 +109,7 @@ async function replace (file: string, other: string, word: string): Promise<stri
   await rm(`${file}-lock`, { force: true })
   await rename(other, file)
   await syncFolder(file)
+  await noteSound(file)
   return aside
 }
 

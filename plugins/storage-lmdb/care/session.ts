@@ -50,13 +50,7 @@ export class Session {
 
   /** Notes in which state the file is left. To be called when LMDB has closed it in order. */
   async closed (): Promise<void> {
-    const state = stateOf(this.#file, await checkFile(this.#file))
-    if (this.#mark === undefined || state === undefined) return
-    try {
-      const path = `${this.#mark}.tmp`
-      writeFileSync(path, state, { mode: 0o600 })
-      renameSync(path, this.#file + marks.closed)
-    } catch {} // without it, the next process reads the whole file
+    if (this.#mark !== undefined) await noteState(this.#file, this.#mark)
   }
 
   end (): void {
@@ -78,6 +72,25 @@ export async function checkContent (file: string, log: Logger, signal: AbortSign
   } catch (error) {
     throw error instanceof DamagedFile ? damaged(file, error.message) : error
   }
+}
+
+/**
+ * Notes that the whole file was found to be sound, so that the next process need not read it. Within `exclusively`.
+ */
+export async function noteSound (file: string): Promise<void> {
+  for (const { path } of marked(file, 'open')) rmSync(path, { force: true })
+  await noteState(file, file + marks.closed)
+}
+
+/** @param beside the beginning of the path of a temporary file */
+async function noteState (file: string, beside: string): Promise<void> {
+  const state = stateOf(file, await checkFile(file))
+  if (state === undefined) return
+  try {
+    const path = `${beside}.tmp`
+    writeFileSync(path, state, { mode: 0o600 })
+    renameSync(path, file + marks.closed)
+  } catch {} // without it, the next process reads the whole file
 }
 
 /**

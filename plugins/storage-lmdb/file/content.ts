@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { messageOf } from '../../../kernel/index.ts'
 import { boundsOf } from '../bounds.ts'
 import { chunkBytes, chunkLength, statusNumbers, statusOffset } from '../columns.ts'
+import { formatVersion } from '../format.ts'
 import { readChecked } from '../rows.ts'
 import type { Entry } from './walk.ts'
 import { sequenceOf } from './keys.ts'
@@ -42,6 +43,7 @@ export class Content {
       if (this.#executions === 0 && this.#texts.size === 0) return { format: 0, executions: 0 }
       throw new Damage('it has no format')
     }
+    if (Number(format) > formatVersion) return { format: Number(format), executions: 0 }
     const { first, last, aside } = boundsOf(this.#texts.get('bounds'), 'it')
     const dense = this.#executions - this.#aside
     const isWithin = dense === 0 || (this.#first === first && this.#last === last)
@@ -56,6 +58,8 @@ export class Content {
   }
 
   #add (table: string, { key, value }: Entry): void {
+    // A newer version knows what its tables contain. The start refuses its file for that.
+    if (table !== '' && Number(this.#texts.get('format')) > formatVersion) return
     switch (table) {
       case '': return void this.#texts.set(key.toString(), textOf(value))
       case 'columns': {
