@@ -32,6 +32,7 @@ export type { Endpoint, EndpointCall, EndpointRoute } from './contracts/endpoint
 export type { Executor, Outcome, Task, TaskObserver } from './contracts/executor.ts'
 export type { Gateway } from './contracts/gateway.ts'
 export { defaultKeyName, KEY_NAME, KeyTable, type KeySettings } from './contracts/key-settings.ts'
+export type { Backup, CareContext, HistoryCare, LostExecutions, Repair, Restored } from './contracts/history-care.ts'
 export type { Callable, Operation } from './contracts/operation.ts'
 export { outputOf, type Output } from './contracts/output.ts'
 export {

@@ -56,14 +56,14 @@ const shared = {
   logLevel: 'warning'
 }
 
-// What runs in threads is bundled, each entry into one file at its place: a thread loads every module anew, and
-// hundreds of small ones take it longer than all else it does. Nothing is shared with the main thread that could be
-// there twice.
+// What runs in threads, or in a process for a moment, is bundled, each entry into one file at its place: it loads every
+// module anew, and hundreds of small ones take it longer than all else it does. Nothing is shared with the main thread
+// that could be there twice.
 await build({
   ...shared,
   entryPoints: [
     'dist/plugins/skills-directory/reader/worker.js', 'dist/plugins/executor-worker/thread/worker.js',
-    'dist/plugins/search-hnsw/meaning/thread.js'
+    'dist/plugins/search-hnsw/meaning/thread.js', 'dist/plugins/storage-lmdb/care/process.js'
   ],
   outdir: 'dist/plugins',
   outbase: 'dist/plugins',

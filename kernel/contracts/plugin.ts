@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Executor } from './executor.ts'
 import type { Gateway } from './gateway.ts'
+import type { HistoryCare } from './history-care.ts'
 import type { Search } from './search.ts'
 import type { Section } from './section.ts'
 import type { SkillDefinition } from './skill.ts'
@@ -120,6 +121,8 @@ export interface Plugin<S extends Slot = Slot, Options extends object = object> 
    * doctor`.
    */
   examine? (context: ExamineContext): Promise<Finding[]> | Finding[]
+  /** For a storage: copies of its history, and repairs. For `skillet backup`, `restore` and `doctor --repair`. */
+  readonly care?: HistoryCare
 }
 
 /** A plugin of any slot. */

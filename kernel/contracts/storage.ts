@@ -57,6 +57,7 @@ export interface Storage {
    * Checks whether the storage can take a new execution. The kernel calls it before it creates an execution; `save`
    * never refuses an execution that `admit` has accepted.
    * @throws SkilletError OVERLOADED when too many records wait for a commit
+   * @throws SkilletError STORAGE_UNAVAILABLE while records can't be written, such as on a full disk
    */
   admit (): void
   /**
@@ -66,7 +67,7 @@ export interface Storage {
   save (stored: StoredExecution): void
   /**
    * Resolves when all records that were saved before this call are committed to disk. Several callers share one commit.
-   * Rejects when that commit failed.
+   * Rejects when that commit failed; the storage keeps the records and tries again.
    */
   commit (): Promise<void>
   /** Returns an execution by id, in its last saved state, committed or not. */

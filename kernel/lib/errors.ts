@@ -29,6 +29,10 @@ export const ERRORS = {
   TOOL_EXECUTION_FAILED: { kind: 'tool_failed', meaning: 'The tool failed' },
   RATE_LIMITED: { kind: 'limited', meaning: 'Too many requests' },
   OVERLOADED: { kind: 'overloaded', meaning: 'The server has as much work as it accepts, or is stopping' },
+  STORAGE_UNAVAILABLE: {
+    kind: 'overloaded',
+    meaning: 'The history can\'t be written now, such as on a full disk, so nothing is run'
+  },
   INTERRUPTED: {
     kind: 'interrupted',
     meaning: 'The execution was ended by a shutdown, or by the death of the process that ran it'

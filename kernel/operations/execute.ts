@@ -32,7 +32,8 @@ export const execute = operation({
   input: Input,
   output: Type.Object({ ...ExecuteResult.properties }),
   errors: [
-    'SKILL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_EXECUTION_FAILED', 'TIMEOUT', 'CANCELLED', 'INTERRUPTED', 'OVERLOADED'
+    'SKILL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_EXECUTION_FAILED', 'TIMEOUT', 'CANCELLED', 'INTERRUPTED', 'OVERLOADED',
+    'STORAGE_UNAVAILABLE'
   ],
   example: {
     input: exampleCall,

@@ -55,6 +55,18 @@ export const commands: readonly CommandRow[] = [
     load: () => import('./commands/doctor.ts')
   },
   {
+    name: 'backup',
+    description: 'Copy the history to a file',
+    configured: true,
+    load: () => import('./commands/backup.ts')
+  },
+  {
+    name: 'restore',
+    description: 'Put a copy in the place of the history',
+    configured: true,
+    load: () => import('./commands/restore.ts')
+  },
+  {
     name: 'config',
     description: 'Show the settings and where they come from, check them, or write a file to begin with',
     configured: true,

@@ -47,3 +47,16 @@ export class Batch {
     return this.records.findLast(({ execution }) => execution.id === id)
   }
 }
+
+/** A wait that can be ended early. */
+export class Pause {
+  readonly over: Promise<void>
+  end!: () => void
+
+  constructor (ms: number) {
+    this.over = new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.end = () => { clearTimeout(timer); resolve() }
+    })
+  }
+}

@@ -8,7 +8,11 @@ export interface Bounds { first: number, last: number, aside: number }
 
 /** @throws Error naming the file when it is damaged */
 export function readBounds ({ meta, file }: Environment): Bounds {
-  const text = meta.get('bounds')
+  return boundsOf(meta.get('bounds'), file)
+}
+
+/** @throws Error when the stored text is damaged */
+export function boundsOf (text: string | undefined, file: string): Bounds {
   if (text === undefined) return { first: 1, last: 0, aside: 0 }
   const [first = Number.NaN, last = Number.NaN, aside = 0] = text.split(' ').map(Number) // format 2 had no third number
   if (![first, last, aside].every(Number.isSafeInteger)) {

@@ -3,8 +3,10 @@ import type { Environment } from './environment.ts'
 
 /** Executions in a chunk: with 11 bytes each, a chunk fills one overflow page of 4,096 bytes. */
 export const chunkLength = 256
-const statusOffset = 10 * chunkLength
-const chunkBytes = 11 * chunkLength
+/** Where the statuses begin in a chunk. */
+export const statusOffset = 10 * chunkLength
+/** The bytes of a chunk: times, names, statuses. */
+export const chunkBytes = 11 * chunkLength
 
 /** The numbers of statuses on disk: never give a number another meaning. */
 export const statusNumbers = {

@@ -1,6 +1,7 @@
 import { open, type Database, type RootDatabase } from 'lmdb'
 import { messageOf } from '../../kernel/index.ts'
 import { closeOnExec } from './close-on-exec.ts'
+import { makeLockFile } from './lock-file.ts'
 
 /** Only this file uses lmdb. Values are text or bytes: lmdb's msgpack loses `__proto__` keys and lone surrogates. */
 export interface Environment {
@@ -78,6 +79,7 @@ export async function openEnvironment (
 }
 
 function openRoot (file: string): RootDatabase<string, string> {
+  makeLockFile(file)
   return open<string, string>({
     path: file,
     noSubdir: true,
@@ -94,6 +96,54 @@ function openRoot (file: string): RootDatabase<string, string> {
     eventTurnBatching: false
   } as Parameters<typeof open>[0]) // lmdb reads permissionsMode and maxReaders, but its types lack them
 }
+
+/**
+ * Reads every entry of a file by LMDB, and changes nothing but its lock. For a process that may die of it.
+ * @returns the number of entries
+ */
+export async function readThrough (file: string): Promise<number> {
+  const root = openToRead(file)
+  try {
+    let entries = 0
+    for (const name of tableNames) {
+      // One that is not there yet is undefined, which lmdb's types lack.
+      const table: Table | undefined = root.openDB<Uint8Array, Uint8Array>({
+        name, encoding: 'binary', keyEncoding: 'binary'
+      })
+      for (const { value } of table?.getRange({}) ?? []) entries += value.length > 0 ? 1 : 0
+    }
+    return entries
+  } finally {
+    await root.close()
+  }
+}
+
+type Table = Database<Uint8Array, Uint8Array>
+
+/**
+ * Writes a copy of a file that other processes may be writing to, as of one moment, without its free pages.
+ * @param to a path where nothing is
+ */
+export async function copyEnvironment (file: string, to: string): Promise<void> {
+  const root = openToRead(file)
+  try {
+    await root.backup(to, true)
+  } finally {
+    await root.close()
+  }
+}
+
+function openToRead (file: string): RootDatabase<Uint8Array, string> {
+  makeLockFile(file)
+  return open<Uint8Array, string>({
+    path: file, noSubdir: true, readOnly: true, encoding: 'binary',
+    maxDbs: 16, maxReaders: readersMax, permissionsMode: 0o600
+  } as Parameters<typeof open>[0]) // as in `openRoot`
+}
+
+const tableNames = [
+  'executions', 'details', 'ids', 'columns', 'names', 'unfinished', 'aside', 'cancels', 'roles', 'cache', 'cache_order'
+] as const
 
 /** Opens the tables, or creates them. */
 function openTables (meta: RootDatabase<string, string>): Omit<Environment, 'file' | 'meta' | 'transact' | 'close'> {

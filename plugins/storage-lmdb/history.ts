@@ -8,7 +8,7 @@ import { ChunkEditor } from './columns.ts'
 import { putNew, type Environment } from './environment.ts'
 import { Names } from './names.ts'
 import type { Pruner } from './prune.ts'
-import { charactersOf, readHead, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
+import { charactersOf, idPattern, readHead, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
 
 /** The result of a transaction of `put`. */
 export interface Written {
@@ -35,9 +35,6 @@ const endedMax = 256
 const endedCharactersMax = 2 * 1_048_576
 /** The number of unfinished executions that are checked in one turn of the event loop. */
 const unfinishedPerTurn = 256
-
-/** The form of execution ids, which are UUIDs; an id of another form is not looked up. */
-const idPattern = /^[\x21-\x7e]{1,128}$/
 
 /** Makes the final record of an unfinished execution. */
 export type EndRecord = (execution: Execution) => Execution

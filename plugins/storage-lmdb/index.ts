@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import {
   definePlugin, findDirectoryFaults, historyFileName, isAbsent, messageOf, secureDataDirectory, type Finding
 } from '../../kernel/index.ts'
-import { checkFile } from './check-file.ts'
+import { care } from './care/care.ts'
+import { Session } from './care/session.ts'
 import { canCloseOnExec } from './close-on-exec.ts'
 import { claimFormat, formatVersion, migrate } from './format.ts'
 import { History } from './history.ts'
@@ -22,13 +23,17 @@ export const fileName = historyFileName
 export default definePlugin({
   name: 'storage-lmdb',
   slot: 'storage',
-  async setup ({ config, scope, log, data_dir, health }) {
+  async setup ({ config, scope, log, data_dir, health, signal }) {
     secureDataDirectory(data_dir, log)
     const file = join(data_dir, fileName)
-    await checkFile(file)
+    const session = await Session.begin(file, log, signal)
+    scope.defer(() => session.end())
     const { openEnvironment } = await import('./environment.ts')
     const env = await openEnvironment(file, (meta, transact) => claimFormat(file, meta, transact))
-    scope.defer(() => env.close())
+    scope.defer(async () => {
+      await env.close()
+      await session.closed()
+    })
     await migrate(env)
     const { history_executions_max, history_days_max, history_bytes_max } = config.storage
     const limits = { executions_max: history_executions_max, days_max: history_days_max, bytes_max: history_bytes_max }
@@ -42,7 +47,8 @@ export default definePlugin({
     scope.defer(() => sweep.close())
     return new LmdbStorage(env, history, writer)
   },
-  examine: ({ data_dir }) => examine(data_dir)
+  examine: ({ data_dir }) => examine(data_dir),
+  care
 })
 
 /** The free space below which a problem is reported, in bytes. */

@@ -10,6 +10,11 @@ export interface Limits {
   bytes_max: number
 }
 
+/** For files into which a history is copied whole. */
+export const noLimits: Limits = {
+  executions_max: Number.POSITIVE_INFINITY, days_max: Number.POSITIVE_INFINITY, bytes_max: 0
+}
+
 /** The number of executions that a commit removes beyond those it adds, and that a transaction of the sweep removes. */
 const pruneExtra = 16
 const pruneSweep = 512

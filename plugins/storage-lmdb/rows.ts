@@ -8,7 +8,7 @@ import { statusNumbers } from './columns.ts'
  * The characters of JSON that a row may have. Larger records are in `details`, so that a page of a list is cheap to
  * read.
  */
-const rowCharactersMax = 2_000
+export const rowCharactersMax = 2_000
 
 /** The fields of an execution that a list shows, and its owner. */
 type Summary = [
@@ -73,6 +73,35 @@ export function readHead (
   const [id, , , , created_at, , owner] = row
   return { id, created_ms: unixTime(created_at), owner, hasDetails: !isWhole(row) }
 }
+
+/** What `readChecked` says of a row. */
+export interface CheckedRow {
+  id: string
+  created_ms: number
+  status: ExecutionStatus
+  owner: ProcessIdentity | null
+  isWhole: boolean
+}
+
+/**
+ * Reads a row of a file that may be damaged, and checks it.
+ * @throws Error when it is not a row, or not a valid one
+ */
+export function readChecked (text: string): CheckedRow {
+  const row = parse(text)
+  const [id, skill_name, tool_name, status, created_at, duration_ms, owner] = row
+  const areTexts = [skill_name, tool_name, created_at].every(field => typeof field === 'string')
+  const created_ms = unixTime(created_at)
+  const areNumbers = Number.isFinite(duration_ms) && Number.isFinite(created_ms)
+  if (!idPattern.test(id) || !areTexts || !areNumbers || owner === undefined) {
+    throw new Error('it is not the row of an execution')
+  }
+  if (isWhole(row)) storedOf(row)
+  return { id, created_ms, status: statusOf(status), owner, isWhole: isWhole(row) }
+}
+
+/** The form of execution ids, which are UUIDs; an id of another form is not looked up. */
+export const idPattern = /^[\x21-\x7e]{1,128}$/
 
 const summaryLength = 7
 

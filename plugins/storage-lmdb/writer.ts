@@ -1,9 +1,11 @@
 import {
-  messageOf, refuseTooManyPending, type Logger, type PluginContext, type StoredExecution, type UnfinishedExecution
+  messageOf, refuseTooManyPending, SkilletError, type Logger, type PluginContext, type StoredExecution,
+  type UnfinishedExecution
 } from '../../kernel/index.ts'
-import { Batch } from './batch.ts'
+import { Batch, Pause } from './batch.ts'
 import type { Environment } from './environment.ts'
 import type { EndRecord, History } from './history.ts'
+import { isNoRoom } from './no-room.ts'
 import type { Sweep } from './sweep.ts'
 
 /**
@@ -19,19 +21,6 @@ const retryMax_ms = 2_000
  * another process may hold the lock, and lmdb never answers when a transaction can't begin.
  */
 const stall_ms = 15_000
-
-/** A wait that can be ended early. */
-class Pause {
-  readonly over: Promise<void>
-  end!: () => void
-
-  constructor (ms: number) {
-    this.over = new Promise(resolve => {
-      const timer = setTimeout(resolve, ms)
-      this.end = () => { clearTimeout(timer); resolve() }
-    })
-  }
-}
 
 /**
  * Coalesces saves into commits, one at a time. `open` collects the saved records; a commit takes all of them at the
@@ -52,6 +41,8 @@ export class Writer {
   /** The wait after a failed commit. */
   #retrying: Pause | undefined
   #failures = 0
+  /** Why the last commit failed, for callers. */
+  #reason = ''
   #closing = false
 
   constructor (env: Environment, history: History, sweep: Sweep, health: PluginContext['health'], log: Logger) {
@@ -62,8 +53,9 @@ export class Writer {
     this.#log = log
   }
 
-  /** @throws SkilletError OVERLOADED */
+  /** @throws SkilletError OVERLOADED, or STORAGE_UNAVAILABLE while commits fail */
   admit (): void {
+    if (this.#failures > 0) throw new SkilletError('STORAGE_UNAVAILABLE', this.#reason)
     const [open, taken] = [this.#open, this.#taken]
     refuseTooManyPending(open.records.length + (taken?.records.length ?? 0), open.bytes + (taken?.bytes ?? 0))
   }
@@ -173,12 +165,13 @@ export class Writer {
   }
 
   #stall (): void {
-    const reason = `a commit to ${this.#env.file} takes longer than ${stall_ms / 1000} seconds`
+    const reason = `a commit to ${this.#env.file} takes longer than ${stall_ms / 1000} seconds; try again later`
+    this.#reason = reason
     this.#failures++
     this.#log.error({ file: this.#env.file }, reason)
     this.#health.degrade(reason)
     const waiting = this.#taken ?? this.#open
-    waiting.reject(new Error(reason))
+    waiting.reject(new SkilletError('STORAGE_UNAVAILABLE', reason))
   }
 
   /**
@@ -195,7 +188,11 @@ export class Writer {
     this.#open = next
     this.#taken = undefined
     this.#history.failed()
-    const reason = `the history can't be written to ${this.#env.file}: ${messageOf(thrown)}`
+    // LMDB says "Input/output error" when the disk took a part of the bytes only, as a disk does that becomes full.
+    const remedy = isNoRoom(thrown)
+      ? 'make room on that disk, and it goes on'
+      : 'look whether that disk is full or broken; it goes on when it can be written'
+    const reason = this.#reason = `the history can't be written to ${this.#env.file}: ${messageOf(thrown)}; ${remedy}`
     if (this.#failures++ === 0) {
       this.#log.error(
         { file: this.#env.file, error: messageOf(thrown) },
@@ -203,7 +200,7 @@ export class Writer {
       )
     }
     this.#health.degrade(reason)
-    failed.reject(new Error(reason, { cause: thrown }))
+    failed.reject(new SkilletError('STORAGE_UNAVAILABLE', reason, {}, { cause: thrown }))
     // The callers who saved records meanwhile were promised the next commit.
     if (superseded !== undefined) next.promise.then(superseded.resolve, superseded.reject)
   }

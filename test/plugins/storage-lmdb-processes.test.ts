@@ -95,7 +95,7 @@ t.test('a damaged file is refused by name and never ends the process', async t =
   for (const [i, [what]] of damages.entries()) {
     const [before = '', after = ''] = lines[i]?.split(' is damaged: ') ?? []
     t.equal(before, `refused ${join(folders[i] ?? '', fileName)}`, what)
-    t.match(after, /. Move it and .+ away to start with an empty history/, what)
+    t.match(after, /. Save what can still be read with skillet doctor --repair, or put a copy in its place with skillet restore/, what)
   }
   t.strictSame(
     lines.slice(damages.length), ['opened 0', 'opened 1500', ''], 'a file of 0 bytes is new, and the whole one is sound'
@@ -119,11 +119,11 @@ t.test('a full disk fails those who wait, loses nothing, and is over when there 
     said.push(line)
     if (line.startsWith('full ')) await run('prlimit', ['--pid', String(child.pid), '--fsize=unlimited:'])
   }
-  t.match(said[0], /^failed the history can't be written to .*history\.mdb: /)
+  t.match(said[0], /^failed the history can't be written to .*history\.mdb: .*; (make room on that disk, and it goes on|look whether that disk is full or broken; .*)$/)
   t.match(
     said[1],
-    /^full the history can't be written to .*history\.mdb: .* true 2$/,
-    'degraded; all is found; the list shows what is on disk'
+    /^full the history can't be written to .*history\.mdb: .* true 2 STORAGE_UNAVAILABLE$/,
+    'degraded; all is found; the list shows what is on disk; nothing is admitted'
   )
   t.match(said[2], /^well \d+$/)
   t.strictSame([said.length, await exit], [3, 0], 'no rejection went unhandled')

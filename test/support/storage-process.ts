@@ -1,9 +1,10 @@
 /**
- * A process of its own that uses an LMDB store: `node storage-process.js MODE DATA_DIR [COUNT]`, or `open DATA_DIR…`.
- * It answers on standard output.
+ * A process of its own that uses an LMDB store: `node storage-process.js MODE DATA_DIR [COUNT]`, or `open DATA_DIR…` or
+ * `use DATA_DIR…`. It answers on standard output.
  */
+import { createHash } from 'node:crypto'
 import { writeSync } from 'node:fs'
-import { messageOf } from '../../kernel/index.ts'
+import { messageOf, SkilletError } from '../../kernel/index.ts'
 import lmdb from '../../plugins/storage-lmdb/index.ts'
 import { makeStored } from '../../plugins/testing/executions.ts'
 import { openPlugin } from '../../plugins/testing/open-plugin.ts'
@@ -20,6 +21,31 @@ async function open (): Promise<void> {
       const { total } = await service.list({ limit: 500, offset: 0 })
       await close()
       say(`opened ${total}`)
+    } catch (error) {
+      say(`refused ${messageOf(error)}`)
+    }
+  }
+}
+
+/** Opens stores, reads all records of each, and writes; says a digest of what was read, or the error. */
+async function use (): Promise<void> {
+  for (const data_dir of process.argv.slice(3)) {
+    try {
+      const { service, close } =
+        await openPlugin(lmdb, { data_dir, config: { storage: { history_executions_max: 400 } } })
+      const { executions } = await service.list({ limit: 500, offset: 0 })
+      const digest = createHash('sha256')
+      for (const { id } of executions) {
+        const found = (await service.get(id))?.execution
+        digest.update(`${found?.id} ${found?.status} ${found?.created_at}\n`) // texts have no checksum in the file
+      }
+      for (let i = 0; i < 200; i++) {
+        service.save(makeStored({ output: `${i} `.repeat(i % 10 === 0 ? 2_000 : 1) }))
+        if (i % 40 === 0) await service.commit()
+      }
+      await service.commit()
+      await close()
+      say(`used ${digest.digest('hex')}`)
     } catch (error) {
       say(`refused ${messageOf(error)}`)
     }
@@ -65,8 +91,15 @@ async function full (): Promise<void> {
   service.save(later)
   const seen = await Promise.all(ids.map(id => service.get(id)))
   const { total } = await service.list({ limit: 1, offset: 0 })
-  say(`full ${degraded()} ${seen.every(stored => stored !== undefined)} ${ids.length - total}`)
+  let admitted = 'ADMITTED'
+  try {
+    service.admit()
+  } catch (error) {
+    admitted = error instanceof SkilletError ? error.code : messageOf(error)
+  }
+  say(`full ${degraded()} ${seen.every(stored => stored !== undefined)} ${ids.length - total} ${admitted}`)
   await until(() => degraded() === undefined)
+  service.admit()
   await service.commit()
   await close()
   say(`well ${ids.length}`)
@@ -76,5 +109,5 @@ process.on('unhandledRejection', reason => {
   say(`unhandled ${messageOf(reason)}`)
   process.exitCode = 1
 })
-const modes = new Map([['open', open], ['write', write], ['burst', burst], ['full', full]])
+const modes = new Map([['open', open], ['use', use], ['write', write], ['burst', burst], ['full', full]])
 await modes.get(mode)?.()

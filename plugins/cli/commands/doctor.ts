@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   completeConfig, configFile, configHome, loadPlugins, messageOf, SecretFile, silentLogger, type AnyPlugin, type Config,
-  type Finding
+  type Finding, type Repair
 } from '../../../kernel/index.ts'
 import { boot, configure, recording, type Needs } from '../boot.ts'
 import type { CommandContext, DefineCommand } from '../command.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
-import { align, plain } from '../terminal/layout.ts'
+import { careOf, executionsIn } from '../history-care.ts'
+import { align, localTime, plain } from '../terminal/layout.ts'
 import { addSettingOptions, type Given } from '../options/options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
@@ -20,10 +21,18 @@ const whole: Needs = { ...recording, search: true }
  * problem.
  */
 const define: DefineCommand = (command, context) => {
-  command.option('--json', 'print JSON')
+  command
+    .option('--json', 'print JSON')
+    .option('--repair', 'check the whole history, and save what can still be read of a damaged one')
   const given = addSettingOptions(command, context.schema, { serve: true })
-  command.action(async ({ json = false }: { json?: boolean }) => {
+  command.action(async ({ json = false, repair: repairing = false }: { json?: boolean, repair?: boolean }) => {
     const { terminal, setStatus } = context
+    if (repairing) {
+      const { care, context: work } = await careOf(configure(given(), context), context)
+      const repair = await care.repair(work)
+      terminal.out(json ? `${JSON.stringify(repair)}\n` : repairText(repair))
+      return
+    }
     const findings = await examine(given(), context)
     const problems = findings.filter(({ level }) => level === 'problem').length
     terminal.out(
@@ -162,4 +171,21 @@ function text (findings: readonly Finding[], problems: number, { colors: { out }
     ? 'Nothing is wrong.'
     : problems === 1 ? 'There is 1 problem.' : `There are ${problems} problems.`
   return `${align(rows, { columns })}\n${sum}\n`
+}
+
+function repairText ({ damage, aside, kept, lost, gaps }: Repair): string {
+  if (damage === null) {
+    return `Nothing is wrong with the history, which has ${executionsIn(kept)}. Nothing was changed.\n`
+  }
+  const known = lost === 0 ? 'None is lost.' : `Lost: ${executionsIn(lost ?? 0)}.`
+  const missing = lost === null ? 'It is not known how many are lost.' : known
+  const time = (at: string | null, otherwise: string): string => at === null ? otherwise : localTime(at)
+  return [
+    `The history was damaged: ${damage}.`,
+    `It has ${executionsIn(kept)} now. ${missing}`,
+    ...gaps.map(({ executions, after, before }) =>
+      `  ${executions} between ${time(after, 'the beginning')} and ${time(before, 'the end')}`),
+    `The damaged file is ${aside}`,
+    ''
+  ].join('\n')
 }

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { isObject } from '../../../kernel/index.ts'
+import type { Sound } from '../file/content.ts'
+import type { Salvaged } from '../file/salvage.ts'
+
+/** The tasks of `process.ts`, with what each of them answers. */
+export interface Tasks {
+  /** Reads the whole of a file, first without LMDB and then by LMDB. */
+  check: (file: string) => Sound
+  /** Copies a file that others may write to. */
+  copy: (file: string, to: string) => null
+  /** Makes a restored file independent of the processes that wrote it. */
+  detach: (file: string) => null
+  salvage: (file: string, to: string) => Salvaged
+}
+
+/** What the process says at its end. */
+export type Said = { done: unknown } | { damage: string } | { failure: string }
+
+const program = fileURLToPath(new URL('process.js', import.meta.url))
+/** The length up to which the error output of a process is kept. */
+const stderrMax = 2_000
+
+/** Thrown when the file of a task is damaged. */
+export class DamagedFile extends Error {}
+
+/**
+ * Runs a task in a process of its own: where a damaged file makes LMDB end the process by a signal, only this one ends.
+ * @throws DamagedFile when the file is damaged, or reading it has ended the process
+ * @throws Error when the task failed in another way
+ */
+export async function runTask<Name extends keyof Tasks> (
+  name: Name, args: Parameters<Tasks[Name]>, signal: AbortSignal
+): Promise<ReturnType<Tasks[Name]>> {
+  signal.throwIfAborted()
+  // The environment of the caller may have options of Node, and secrets.
+  const child = spawn(process.execPath, [program, name, ...args], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
+  const stop = (): void => { child.kill('SIGKILL') }
+  signal.addEventListener('abort', stop)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr = (stderr + text).slice(-stderrMax) })
+  try {
+    await once(child, 'close')
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+  signal.throwIfAborted()
+  if (child.signalCode !== null) throw new DamagedFile(`reading it ended a process by ${child.signalCode}`)
+  const said = parse(stdout)
+  if (said === undefined) {
+    throw new Error(`the process for the task "${name}" ended with ${child.exitCode}: ${stderr.trim()}`)
+  }
+  if ('damage' in said) throw new DamagedFile(said.damage)
+  if ('failure' in said) throw new Error(said.failure)
+  return said.done as ReturnType<Tasks[Name]> // written by process.ts, whose types are these
+}
+
+function parse (text: string): Said | undefined {
+  try {
+    const said: unknown = JSON.parse(text)
+    if (!isObject(said)) return undefined
+    if (typeof said['damage'] === 'string') return { damage: said['damage'] }
+    if (typeof said['failure'] === 'string') return { failure: said['failure'] }
+    return 'done' in said ? { done: said['done'] } : undefined
+  } catch {
+    return undefined
+  }
+}
