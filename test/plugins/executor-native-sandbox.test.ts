@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
-  existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync
+  existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Executor, JsonObject, Outcome } from '../../kernel/index.ts'
 import { confinedHelper } from '../../plugins/executor-native/helper-program.ts'
@@ -24,14 +24,17 @@ const missing = await whyNoSandbox(confinedHelper())
 const skip = missing === undefined ? false : `no sandbox here: ${missing}`
 t.setTimeout(300_000)
 
-// A home of our own, beside this file's: /tmp is another one in the sandbox, and nothing of it would be seen there.
-const home = realpathSync(t.testdir({
-  home: {
-    '.ssh': { id_rsa: 'secret key' }, '.config': { gcloud: { token: 'secret token' }, other: { settings: 'open' } },
-    'notes.txt': 'open notes', project: { 'main.c': 'int main;' }, skill: { 'data.txt': 'of the skill' }
-  },
-  data: { 'history.mdb': 'secret history' }
-}))
+// /tmp is another one in the sandbox: a home below it would not be seen there at all.
+const home = mkdtempSync('/var/tmp/skillet-sandbox-')
+t.teardown(() => { rmSync(home, { recursive: true, force: true }) })
+for (const [path, text] of Object.entries({
+  'home/.ssh/id_rsa': 'secret key', 'home/.config/gcloud/token': 'secret token', 'home/.config/other/settings': 'open',
+  'home/notes.txt': 'open notes', 'home/project/main.c': 'int main;', 'home/skill/data.txt': 'of the skill',
+  'data/history.mdb': 'secret history'
+})) {
+  mkdirSync(dirname(join(home, path)), { recursive: true })
+  writeFileSync(join(home, path), text)
+}
 const user = join(home, 'home')
 process.env['HOME'] = user
 

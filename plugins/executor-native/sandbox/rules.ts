@@ -68,7 +68,7 @@ export class RuleBook {
     if (known !== undefined) return known
     const base = named === undefined
       ? readable.paths
-      : readable.paths.filter(path => system.some(folder => path === folder || path.startsWith(`${folder}/`)))
+      : readable.paths.filter(path => isSystem(path) && !isIn(path, homedir()))
     const own = [...real(directory), ...(named ?? this.#unlessSecret(cwd).flatMap(real))]
     const reading = [...base, ...own.flatMap(path => readablePaths(path, this.#below(path)).paths)]
     const rules: Rules = {
@@ -108,6 +108,15 @@ export class RuleBook {
     this.#rules.clear()
     return whole
   }
+}
+
+/** Whether a path is a folder of the system, or in one. */
+function isSystem (path: string): boolean {
+  return system.some(folder => isIn(path, folder))
+}
+
+function isIn (path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
 }
 
 /** The path without symbolic links; nothing where it does not exist. */

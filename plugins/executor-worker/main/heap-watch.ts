@@ -148,6 +148,11 @@ export class HeapWatch {
     const question = this.#waitingFor.get(key)
     if (question === undefined) return
     this.#waitingFor.delete(key)
+    if (!this.#quiet()) { // a thread began to end meanwhile; `#look` asks again when it has ended
+      const state = this.#watched.get(question.watched)
+      if (state !== undefined) state.pending = false
+      return
+    }
     const result = isObject(answer['result']) ? answer['result'] : {}
     const { usedSize, backingStorageSize } = result
     if (question.heap !== undefined) return this.#used(session, question.watched, question.heap, valueOf(result) ?? 0)
