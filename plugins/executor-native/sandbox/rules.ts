@@ -14,8 +14,7 @@ export interface Rules {
 
 /** Folders of programs and libraries, without which no command runs. */
 const system = [
-  '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix', '/snap', '/gnu', '/etc', '/sys',
-  '/var'
+  '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix', '/snap', '/gnu', '/etc', '/sys'
 ]
 
 /** How long rules are used before the folders that they divide are looked at again, in milliseconds. */
