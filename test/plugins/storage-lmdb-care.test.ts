@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { isFinal, silentLogger, type HistoryCare, type Logger } from '../../kernel/index.ts'
 import { care } from '../../plugins/storage-lmdb/care/care.ts'
+import { Session } from '../../plugins/storage-lmdb/care/session.ts'
 import { sequenceOf } from '../../plugins/storage-lmdb/file/keys.ts'
 import lmdb, { fileName } from '../../plugins/storage-lmdb/index.ts'
 import { makeStored } from '../../plugins/testing/executions.ts'
@@ -171,6 +172,21 @@ t.test('the whole file is read after an end that was not in order, or a change b
   await (await open())()
   t.equal(checks, 3, 'a repair has read it')
   t.same((await readdir(data_dir)).sort(), [fileName, `${fileName}-closed`, `${fileName}-lock`])
+})
+
+t.test('a file that takes too long to check is opened all the same, with a warning; damage that was found is not', async t => {
+  const { data_dir } = await makeHistory(t, 200)
+  const file = join(data_dir, fileName)
+  const warnings: string[] = []
+  const log: Logger = { ...silentLogger, warn (_fields, text) { warnings.push(text) } }
+  await utimes(file, new Date(), new Date(Date.now() + 5_000))
+  const { signal } = new AbortController()
+  const session = await Session.begin(file, log, signal, 1)
+  t.match(warnings, [/takes too long to check; `skillet doctor --repair`/])
+  session.end()
+  await t.rejects(Session.begin(file, log, AbortSignal.abort(new Error('stopped')), 1), /stopped/)
+  await damage(data_dir, 'xxxxx')
+  await t.rejects(Session.begin(file, log, signal), /skillet doctor --repair/)
 })
 
 t.test('the numbers of keys', t => {

@@ -23,6 +23,9 @@ const program = fileURLToPath(new URL('process.js', import.meta.url))
 /** The length up to which the error output of a process is kept. */
 const stderrMax = 2_000
 
+/** The signals of a process that read what it should not. Others come from outside, such as where memory is short. */
+const byFault: ReadonlySet<NodeJS.Signals> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP'])
+
 /** Thrown when the file of a task is damaged. */
 export class DamagedFile extends Error {}
 
@@ -49,7 +52,11 @@ export async function runTask<Name extends keyof Tasks> (
     signal.removeEventListener('abort', stop)
   }
   signal.throwIfAborted()
-  if (child.signalCode !== null) throw new DamagedFile(`reading it ended a process by ${child.signalCode}`)
+  const { signalCode } = child
+  if (signalCode !== null && byFault.has(signalCode)) {
+    throw new DamagedFile(`reading it ended a process by ${signalCode}`)
+  }
+  if (signalCode !== null) throw new Error(`the process for the task "${name}" was ended by ${signalCode}; try again`)
   const said = parse(stdout)
   if (said === undefined) {
     throw new Error(`the process for the task "${name}" ended with ${child.exitCode}: ${stderr.trim()}`)

@@ -14,6 +14,9 @@ import { DamagedFile, runTask } from './child.ts'
 const marks = { open: '-open', moved: '-moved', closed: '-closed' } as const
 type Mark = 'open' | 'moved'
 
+/** How long a start waits for the whole file to be read, in milliseconds: half of the time that it has. */
+const startCheck_ms = 30_000
+
 /** A process that has left a mark; the path is the mark's. */
 interface Marked { path: string, owner: ProcessIdentity }
 
@@ -31,14 +34,17 @@ export class Session {
     this.#mark = mark
   }
 
-  /** @throws Error when the file is damaged, or is being replaced; it names the file and the remedy */
-  static async begin (file: string, log: Logger, signal: AbortSignal): Promise<Session> {
+  /**
+   * @param check_ms how long reading the whole file may delay the start, in milliseconds; then it starts unchecked
+   * @throws Error when the file is damaged, or is being replaced; it names the file and the remedy
+   */
+  static async begin (file: string, log: Logger, signal: AbortSignal, check_ms = startCheck_ms): Promise<Session> {
     const meta = await checkFile(file)
     const opened = marked(file, 'open')
     const dead = opened.filter(({ owner }) => !isAlive(owner))
     // A process that has the file open has made sure of it.
     const isUsed = dead.length < opened.length
-    if (!isUsed && (dead.length > 0 || !isAsLeft(file, meta))) await checkContent(file, log, signal)
+    if (!isUsed && (dead.length > 0 || !isAsLeft(file, meta))) await checkWithin(check_ms, file, log, signal)
     for (const { path } of dead) rmSync(path, { force: true })
     const session = new Session(file, leaveOpenMark(file, log))
     const mover = marked(file, 'moved').find(({ owner }) => isAlive(owner))
@@ -55,6 +61,22 @@ export class Session {
 
   end (): void {
     if (this.#mark !== undefined) rmSync(this.#mark, { force: true })
+  }
+}
+
+/**
+ * Reads the whole file, as far as the time allows: a very large history must not keep the server from starting, and a
+ * process that was killed does not damage it.
+ * @throws Error when damage was found
+ */
+async function checkWithin (check_ms: number, file: string, log: Logger, signal: AbortSignal): Promise<void> {
+  const limit = AbortSignal.timeout(check_ms)
+  try {
+    await checkContent(file, log, AbortSignal.any([signal, limit]))
+  } catch (error) {
+    if (!limit.aborted || signal.aborted) throw error
+    const text = 'the history was not closed in order, and takes too long to check; `skillet doctor --repair` checks it'
+    log.warn({ file, check_ms }, text)
   }
 }
 

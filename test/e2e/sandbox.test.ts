@@ -1,0 +1,57 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { makeHome, request, skillet, startServer } from '../support/program.ts'
+
+const home = await makeHome()
+t.teardown(home.remove)
+const folder = join(home.skills, 'probe')
+mkdirSync(folder, { recursive: true })
+const marker = join(home.folder, 'written')
+writeFileSync(join(folder, 'skill.toml'), `description = "Try the sandbox"
+[[tools]]
+name = "write"
+description = "Write a file"
+command = ["sh", "-c", "echo x > ${marker}; echo tried"]
+[[tools]]
+name = "own"
+description = "Read its own folder and write to its temporary one"
+command = ["sh", "-c", "cat ${folder}/skill.toml > $TMPDIR/copy && wc -l < $TMPDIR/copy"]
+`)
+const script = join(home.skills, 'code')
+mkdirSync(script, { recursive: true })
+writeFileSync(join(script, 'skill.js'), 'export default { description: "Code", tools: { hi: { description: "Hi", run: () => "hi" } } }')
+
+const doctor = await skillet(home, ['doctor', '--isolation-mode', 'required'])
+const skip = /commands of skills that are not trusted are confined/.test(doctor.stdout) ? false : doctor.stdout
+
+t.test('with isolation.mode = "required", commands run in the sandbox, and scripts only if they are trusted', { skip }, async t => {
+  const server = await startServer(home, ['--isolation-mode', 'required'])
+  t.teardown(() => server.kill())
+  const run = async (
+    skill_name: string,
+    tool_name: string,
+    parameters: object = {}
+  ): Promise<Record<string, unknown>> =>
+    (await request(server.url, '/api/execute', { skill_name, tool_name, parameters })).body
+  const wrote = await run('probe', 'write')
+  t.match(wrote, { status: 'success', output: 'tried\n' })
+  t.notOk(existsSync(marker), 'the file system is read-only')
+  const record = await request(server.url, `/api/executions/${String(wrote['execution_id'])}`)
+  t.equal(record.body['isolation'], 'sandbox')
+  const lines = readFileSync(join(folder, 'skill.toml'), 'utf8').trimEnd().split('\n').length
+  t.match(await run('probe', 'own'), { status: 'success', output: new RegExp(`^${lines}\\s*$`) })
+  t.match(await run('code', 'hi'), {
+    error: { message: /code must run in a sandbox \(isolation\.mode = "required"\).*trust the skill/ }
+  })
+  t.match(await run('text', 'count', { text: 'a b' }), { status: 'success' }, 'bundled skills are trusted')
+  t.equal(await server.stop(), 0)
+})
+
+t.test('what is trusted runs outside of it, and so does everything when it is off', { skip }, async t => {
+  const required = ['--isolation-mode', 'required', '--trust', home.skills]
+  t.match(await skillet(home, ['run', 'code:hi', ...required]), { status: 0, stdout: /hi/ })
+  t.match(await skillet(home, ['run', 'probe:write', ...required]), { status: 0 })
+  t.ok(existsSync(marker))
+  t.match(await skillet(home, ['run', 'code:hi']), { status: 0, stdout: /hi/ })
+})
