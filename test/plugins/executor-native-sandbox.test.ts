@@ -6,6 +6,7 @@ import {
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Executor, JsonObject, Outcome } from '../../kernel/index.ts'
 import { confinedHelper } from '../../plugins/executor-native/helper-program.ts'
@@ -37,6 +38,7 @@ for (const [path, text] of Object.entries({
 }
 const user = join(home, 'home')
 process.env['HOME'] = user
+delete process.env['XDG_CONFIG_HOME']
 
 /** A call of a script by a skill that is not trusted. */
 function untrusted (
@@ -315,6 +317,21 @@ t.test('what is made after the start is secret too, and what is not becomes read
   writeFileSync(join(user, 'later', 'file'), 'made later')
   await until(async () => /made later/.test(await said(executor, shell('cat ~/later/file'))))
   t.match(await said(executor, shell('cat ~/.aws/credentials')), /denied/)
+  const own = join(user, '.config', 'skillet')
+  mkdirSync(join(own, 'skills', 'mine'), { recursive: true })
+  writeFileSync(join(own, 'secrets.toml'), 'secret of a skill')
+  writeFileSync(join(own, 'skills', 'mine', 'data'), 'own data')
+  mkdirSync(join(home, 'keys'))
+  writeFileSync(join(home, 'keys', 'key'), 'linked key')
+  symlinkSync(join(home, 'keys'), join(user, '.gnupg'))
+  await setTimeout(1_500)
+  const mine = shell('cat ~/.config/skillet/skills/mine/data; cat ~/.config/skillet/secrets.toml ~/.gnupg/key')
+  const printed = await said(executor, {
+    ...mine, skill: { ...mine.skill, directory: join(own, 'skills', 'mine'), revision: '2' }
+  })
+  t.match(printed, /own data/)
+  t.notMatch(printed, /secret of a skill|linked key/)
+  t.notMatch(await said(executor, shell(`cat ${own}/skills/mine/data`)), /own data/, 'another skill\'s folder there')
 })
 
 t.test('nothing that a command started outlives it: not in a session of its own, and not by two forks', { skip }, async t => {

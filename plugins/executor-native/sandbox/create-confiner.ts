@@ -12,7 +12,7 @@ export function createConfiner (
   helpers: number
 ): Confiner {
   const program = confinedHelper()
-  const book = new RuleBook(ownPaths(data_dir, config_file))
+  const book = new RuleBook(ownPaths(data_dir, config_file), [configHome(process.env)])
   const confined = program === undefined ? undefined : new ConfinedHelpers({ program, book, helpers, log, health })
   return new Confiner({ mode: config.isolation.mode, program, book, helpers: confined, log })
 }

@@ -26,19 +26,28 @@ let lastId = 0
 
 /** Rules by skill, made when they are needed. */
 export class RuleBook {
-  readonly #secrets: readonly string[]
+  /** The secret paths that are known by name, whether they exist or not. */
+  readonly #named: readonly string[]
+  readonly #withSkills: readonly string[]
+  /** The secret paths, and what those that are links point to. */
+  #secrets: readonly string[]
   readonly #rules = new Map<string, Rules>()
   #readable: { whole: ReadablePaths, looked_ms: number } | undefined
 
-  /** @param own files and folders of Skillet itself, which no confined command may read */
-  constructor (own: readonly string[]) {
-    const secrets = secretPaths(homedir(), own)
-    this.#secrets = [...new Set([...secrets, ...secrets.flatMap(real)])]
+  /**
+   * @param own files and folders of Skillet itself, which no confined command may read
+   * @param withSkills folders of Skillet itself that hold skills: only these skills may read their own folder there
+   */
+  constructor (own: readonly string[], withSkills: readonly string[] = []) {
+    this.#named = secretPaths(homedir(), [...own, ...withSkills])
+    this.#withSkills = withSkills
+    this.#secrets = withTargets(this.#named)
   }
 
   /** The secret paths that exist, for the helpers, which hide them. */
   get secrets (): string[] {
-    return this.#secrets.filter(path => !replaced.includes(path) && existsSync(path))
+    const shown = new Set([...replaced, ...withTargets(this.#withSkills)])
+    return this.#secrets.filter(path => !shown.has(path) && existsSync(path))
   }
 
   /** A secret path that is, holds, or is held by this path. */
@@ -102,11 +111,16 @@ export class RuleBook {
       found.looked_ms = now
       return found.whole
     }
+    this.#secrets = withTargets(this.#named)
     const whole = readablePaths('/', this.#secrets)
     this.#readable = { whole, looked_ms: now }
     this.#rules.clear()
     return whole
   }
+}
+
+function withTargets (paths: readonly string[]): string[] {
+  return [...new Set([...paths, ...paths.flatMap(real)])]
 }
 
 /** Whether a path is a folder of the system, or in one. */
