@@ -24,10 +24,10 @@ async function run (args: readonly string[]): Promise<number> {
  * started the program asked for stays.
  */
 async function closeInspector (): Promise<void> {
-  const asked = [...process.execArgv, process.env['NODE_OPTIONS'] ?? '']
+  const requested = [...process.execArgv, process.env['NODE_OPTIONS'] ?? '']
     .some(option => /--inspect(-brk|-wait)?(=|\s|$)/.test(option))
   const inspector = process.getBuiltinModule('node:inspector') // absent where Node was built without
-  if (asked || inspector === undefined) return
+  if (requested || inspector === undefined) return
   // Node starts it by an event too, which would start it once more.
   await new Promise(resolve => { setImmediate(resolve) })
   if (inspector.url() !== undefined) inspector.close()

@@ -52,13 +52,13 @@ function variableLayer (
   env: ConfigSources['env'], settings: readonly Setting[], folder: string, where: string
 ): JsonObject {
   refuseUnknownVariables(env, settings, where)
-  const given: JsonObject = {}
+  const values: JsonObject = {}
   for (const { path, variable, schema } of settings) {
     const text = env[variable]
-    if (text !== undefined && text !== '') put(given, path, fromText(schema, text))
+    if (text !== undefined && text !== '') put(values, path, fromText(schema, text))
   }
-  resolvePaths(given, settings, folder)
-  return given
+  resolvePaths(values, settings, folder)
+  return values
 }
 
 function flagLayer (flags: ConfigSources['flags'], settings: readonly Setting[]): JsonObject {

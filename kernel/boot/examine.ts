@@ -49,11 +49,11 @@ export async function examine (
       .map(({ name, state, reason }): Finding =>
         ({ level: 'problem', about: `plugin ${name}`, text: reason === undefined ? state : `${state}: ${reason}` }))
   ]
-  const asked = await Promise.all([
+  const answers = await Promise.all([
     serving(known.storage),
     ...plugins.map(async plugin => await ask(plugin, context))
   ])
-  return [...own, { level: 'note', about: 'isolation', text: isolationNote(context.config) }, ...asked.flat()]
+  return [...own, { level: 'note', about: 'isolation', text: isolationNote(context.config) }, ...answers.flat()]
 }
 
 async function serving (storage: Pick<Storage, 'holder'>): Promise<Finding[]> {

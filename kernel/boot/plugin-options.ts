@@ -26,7 +26,7 @@ export function pluginOptions (
     if (Object.keys(options).length > 0) throw new Error(`plugin.${name} has settings, but the plugin takes none`)
     return options
   }
-  const wrong = checkGiven(schema, options, `plugin.${name}`)
-  if (wrong !== undefined) throw new Error(wrong)
+  const fault = checkGiven(schema, options, `plugin.${name}`)
+  if (fault !== undefined) throw new Error(fault)
   return options
 }

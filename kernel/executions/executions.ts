@@ -217,9 +217,9 @@ export class Executions implements Runner {
   ): void {
     const { execution, job, redactor } = active
     if (isFinal(execution.status)) return
-    const said = redactor === undefined ? { message, details } : redactor.failure(message, details)
+    const redacted = redactor === undefined ? { message, details } : redactor.failure(message, details)
     const of = { skill: job.skill.name, tool: job.tool.name, execution_id: execution.id }
-    execution.error = { code, message: said.message, details: { ...of, ...said.details } }
+    execution.error = { code, message: redacted.message, details: { ...of, ...redacted.details } }
     move(execution, event, this.#dependencies.bus, active.began_ms)
   }
 }

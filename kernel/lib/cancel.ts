@@ -38,7 +38,7 @@ export class Canceller implements CancelSignal {
 
   removeEventListener (_type: 'abort', listener: () => void): void {
     if (this.#first === listener) this.#first = undefined
-    else this.#others = this.#others?.filter(one => one !== listener)
+    else this.#others = this.#others?.filter(other => other !== listener)
   }
 }
 

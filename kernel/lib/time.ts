@@ -32,13 +32,13 @@ export function unixTime (time: string): number {
  * @param began_ms start time, from `performance.now()`
  */
 export function secondsSince (began_ms: number): () => number {
-  let said: number | undefined
+  let seconds: number | undefined
   return () => {
-    if (said === undefined) {
+    if (seconds === undefined) {
       const passed_ms = performance.now() - began_ms
-      said = Math.floor(passed_ms / 1000)
-      setTimeout(() => { said = undefined }, 1000 - passed_ms % 1000).unref()
+      seconds = Math.floor(passed_ms / 1000)
+      setTimeout(() => { seconds = undefined }, 1000 - passed_ms % 1000).unref()
     }
-    return said
+    return seconds
   }
 }

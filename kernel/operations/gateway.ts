@@ -30,11 +30,11 @@ export function createGateway (
   const ready = cached(async () => { await probe(services.storage, executors) })
   const answer: Gateway['answer'] = (operation, input, call) => {
     const allowed = authorizer.enter(operation, call.access)
-    const given = operation.correct !== undefined && isObject(input) ? operation.correct(allowed, input) : input
-    const wrong = checkOf(operation.input)(given)
-    if (wrong !== undefined) throw new SkilletError('INVALID_PARAMETERS', wrong)
+    const corrected = operation.correct !== undefined && isObject(input) ? operation.correct(allowed, input) : input
+    const fault = checkOf(operation.input)(corrected)
+    if (fault !== undefined) throw new SkilletError('INVALID_PARAMETERS', fault)
     // The check above guarantees this type.
-    return operation.handler(allowed, given as Parameters<typeof operation.handler>[1], call)
+    return operation.handler(allowed, corrected as Parameters<typeof operation.handler>[1], call)
   }
   return {
     operations,

@@ -49,7 +49,7 @@ export function parseKeys (text: string): Record<string, KeySettings> {
   const { server } = parse(text)
   const keys: unknown = isObject(server) ? server['keys'] ?? {} : {}
   check ??= compileCheck(Type.Object({ keys: KeyTable }), '', { checked: true })
-  const wrong = check({ keys })
-  if (wrong !== undefined) throw new Error(wrong.replaceAll('/', '.').replace(/^body /, 'server.'))
+  const fault = check({ keys })
+  if (fault !== undefined) throw new Error(fault.replaceAll('/', '.').replace(/^body /, 'server.'))
   return keys as Record<string, KeySettings> // the check above guarantees this type
 }

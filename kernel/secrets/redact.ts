@@ -83,18 +83,18 @@ function leaves (value: unknown): string[] {
 }
 
 /** The forms in which a secret may appear: unchanged, in JSON, in a URL, in base64, and line by line. */
-function spellings (given: string): string[] {
-  if (given.length < secretLengthMin) return []
-  const value = given.toWellFormed()
-  const json = JSON.stringify(given).slice(1, -1)
+function spellings (secret: string): string[] {
+  if (secret.length < secretLengthMin) return []
+  const value = secret.toWellFormed()
+  const json = JSON.stringify(secret).slice(1, -1)
   const url = encodeURIComponent(value)
   const strict = url.replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
   const urls = [url, strict, url.replaceAll('%20', '+'), strict.replaceAll('%20', '+')]
   const bytes = Buffer.from(value)
   return [
-    given,
+    secret,
     value,
-    given.replaceAll(/\p{Cc}+/gu, ' ').trim(), // as error messages quote it
+    secret.replaceAll(/\p{Cc}+/gu, ' ').trim(), // as error messages quote it
     json,
     json.replaceAll('/', '\\/'),
     json.replaceAll(/[^\x20-\x7e]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -102,8 +102,8 @@ function spellings (given: string): string[] {
     ...urls,
     ...urls.map(url => url.replaceAll(/%[0-9A-F]{2}/g, code => code.toLowerCase())),
     ...base64s(bytes),
-    ...(/[\r\n]/.test(given)
-      ? given.split(/[\r\n]+/).map(line => line.trim()).filter(line => line.length >= partLengthMin)
+    ...(/[\r\n]/.test(secret)
+      ? secret.split(/[\r\n]+/).map(line => line.trim()).filter(line => line.length >= partLengthMin)
       : [])
   ].filter(spelling => spelling.length >= secretLengthMin)
 }

@@ -34,7 +34,7 @@ export class CatalogSync {
   readonly #closed = new AbortController()
   #following = false
   /** The log lines about broken skills that were already written. */
-  #told: ReadonlySet<string> = new Set()
+  #reported: ReadonlySet<string> = new Set()
   /** Whether a source was loaded whose result is not in the catalog yet. */
   #unpublished = false
   #publishing: Promise<void> | undefined
@@ -168,23 +168,23 @@ export class CatalogSync {
 
   /** Logs the skills that are newly broken. @returns whether the set of broken skills changed */
   #tell (quarantined: readonly QuarantinedSkill[]): boolean {
-    const told = new Set<string>()
+    const reported = new Set<string>()
     let news = false
     for (const { tool, path, error, serving = false } of quarantined) {
       const line = `${path}\0${error}`
-      told.add(line)
-      if (this.#told.has(line)) continue
+      reported.add(line)
+      if (this.#reported.has(line)) continue
       news = true
-      const what = tool === undefined
+      const message = tool === undefined
         ? 'a skill could not be loaded'
         : 'a tool could not be loaded; the others of its skill serve'
       this.#log.warn(
         { path, error },
-        serving ? 'a skill is broken; its last version without a fault goes on serving' : what
+        serving ? 'a skill is broken; its last version without a fault goes on serving' : message
       )
     }
-    const fewer = told.size < this.#told.size
-    this.#told = told
+    const fewer = reported.size < this.#reported.size
+    this.#reported = reported
     return news || fewer
   }
 }

@@ -41,16 +41,16 @@ export class Catalog {
    */
   * replace (sources: readonly LoadedSkills[]): Steps<SkillChanges> {
     const before = this.#snapshot
-    const given = new Map<string, SkillDefinition>()
-    for (const source of sources) for (const skill of source.skills) given.set(skill.name, skill)
+    const loaded = new Map<string, SkillDefinition>()
+    for (const source of sources) for (const skill of source.skills) loaded.set(skill.name, skill)
     const changes: SkillChanges = {
       added: [],
       changed: [],
-      removed: before.list.flatMap(({ name }) => given.has(name) ? [] : [name])
+      removed: before.list.flatMap(({ name }) => loaded.has(name) ? [] : [name])
     }
     const list: SkillDefinition[] = []
     const tools = new Map<SkillDefinition, ReadonlyMap<string, ToolDefinition>>()
-    for (const skill of [...given.values()].sort((a, b) => a.name < b.name ? -1 : 1)) {
+    for (const skill of [...loaded.values()].sort((a, b) => a.name < b.name ? -1 : 1)) {
       const old = before.skills.get(skill.name)
       const kept = old !== undefined && (yield* isSame(old, skill)) ? old : skill
       if (kept !== old) changes[old === undefined ? 'added' : 'changed'].push(skill.name)
@@ -117,10 +117,10 @@ export class Catalog {
     if (check === undefined) {
       this.#checks.set(tool, check = compileCheck(tool.input_schema, 'parameters', { checked: true }))
     }
-    const wrong = check(parameters)
-    if (wrong === undefined) return
+    const fault = check(parameters)
+    if (fault === undefined) return
     const { usage } = tool
-    const message = `${withoutInside(tool, wrong)}${usage === undefined ? '' : `; usage: ${usage}`}`
+    const message = `${withoutInside(tool, fault)}${usage === undefined ? '' : `; usage: ${usage}`}`
     throw new SkilletError('INVALID_PARAMETERS', message, {
       skill: skill.name, tool: tool.name, ...(usage !== undefined && { usage })
     })

@@ -3,7 +3,7 @@ import {
   configFile, configHome, createKernel, dataHome, definePlugin, loadConfig, loadPlugins, readEnvFile, readVersion,
   SecretFile, type AnyPlugin, type Config, type ConfigSchema, type Kernel, type Logger, type Section, type Slot
 } from '../../kernel/index.ts'
-import type { Given } from './options/options.ts'
+import type { SettingFlags } from './options/options.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 type Load = () => Promise<{ default: AnyPlugin }>
@@ -82,9 +82,9 @@ export class UsageError extends Error {}
 interface ConfigSources { terminal: Pick<Terminal, 'env' | 'cwd'>, schema: ConfigSchema }
 
 /** Reads the configuration. @throws UsageError */
-export function configure (given: Given, { terminal: { env, cwd }, schema }: ConfigSources): Config {
+export function configure (settingFlags: SettingFlags, { terminal: { env, cwd }, schema }: ConfigSources): Config {
   try {
-    return loadConfig({ ...given, env, cwd }, schema)
+    return loadConfig({ ...settingFlags, env, cwd }, schema)
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
   }

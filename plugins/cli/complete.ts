@@ -161,9 +161,9 @@ class Dynamic {
     const { terminal, builtin, signal, schema } = this.#context
     try {
       const probe = new Command().exitOverride().configureOutput({ outputError: () => {} })
-      const given = addSettingOptions(probe, schema, { serve: true })
+      const readFlags = addSettingOptions(probe, schema, { serve: true })
       probe.parseOptions([...this.#words])
-      const { file, flags } = given()
+      const { file, flags } = readFlags()
       const from = file === undefined ? {} : { file }
       const kernel =
         await boot(builtin, configure({ flags, ...from }, this.#context), needs, terminal, silentLogger, signal, {

@@ -33,9 +33,9 @@ export function actOnHistory<Result> (
   act: (care: Care, args: readonly string[]) => Promise<Result>, text: (result: Result) => string
 ): void {
   command.option('--json', 'print JSON')
-  const given = addSettingOptions(command, context.schema, { serve: false })
+  const readFlags = addSettingOptions(command, context.schema, { serve: false })
   command.action(async () => {
-    const result = await act(await careOf(configure(given(), context), context), command.args)
+    const result = await act(await careOf(configure(readFlags(), context), context), command.args)
     const { json = false } = command.opts<{ json?: boolean }>()
     context.terminal.out(json ? `${JSON.stringify(result)}\n` : text(result))
   })

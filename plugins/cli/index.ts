@@ -27,7 +27,7 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
       : configSchema([])
     fault = schema.fault
     const context = {
-      terminal, signal: interrupt.signal, builtin, schema, setStatus: (given: number) => { status = given }
+      terminal, signal: interrupt.signal, builtin, schema, setStatus: (code: number) => { status = code }
     }
     const program = await createProgram(row, context)
     await program.parseAsync([...argv], { from: 'user' })
@@ -42,8 +42,10 @@ export async function runCommandLine (argv: readonly string[], builtin: BuiltinP
 /** The command that is called, or whose help is shown. */
 function calledIn (argv: readonly string[]): CommandRow | undefined {
   const [called, second] = argv.filter(word => !word.startsWith('-'))
-  const asked = called === 'help' ? second : called
-  return asked === undefined ? undefined : commands.find(({ name, aliases = [] }) => [name, ...aliases].includes(asked))
+  const calledName = called === 'help' ? second : called
+  return calledName === undefined
+    ? undefined
+    : commands.find(({ name, aliases = [] }) => [name, ...aliases].includes(calledName))
 }
 
 /**
@@ -92,10 +94,10 @@ function report (error: unknown, { argv, terminal, interrupted, fault }: Ending)
       usage ? 'INVALID_PARAMETERS' : 'INTERNAL',
       [error, ...(usage && fault !== undefined ? [fault] : [])].map(messageOf).join('\n').replace(/^error: /, '')
     )
-  const said = (text: string): string => terminal.watched ? steady(text) : text
+  const shown = (text: string): string => terminal.watched ? steady(text) : text
   if (argv.includes('--json')) terminal.err(`${JSON.stringify(known.envelope())}\n`)
-  else terminal.err(`error: ${said(`${known.message}${stderrOf(known)}`)}\n`)
-  if (known.kind === 'internal' && known.cause !== undefined) terminal.err(`${said(messageOf(known.cause))}\n`)
+  else terminal.err(`error: ${shown(`${known.message}${stderrOf(known)}`)}\n`)
+  if (known.kind === 'internal' && known.cause !== undefined) terminal.err(`${shown(messageOf(known.cause))}\n`)
   return EXIT_CODES[known.kind]
 }
 

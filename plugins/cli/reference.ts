@@ -26,19 +26,19 @@ export async function reference (schema: ConfigSchema): Promise<string> {
     if (hidden) continue
     const command = new Command(name).description(description)
     ;(await load()).default(command, context)
-    const own = [command, ...command.commands].filter(one => one.commands.length === 0)
+    const own = [command, ...command.commands].filter(subcommand => subcommand.commands.length === 0)
     const also = aliases.length === 0 ? '' : ` Also \`skillet ${aliases.join('`, `skillet ')}\`.`
-    const isConfigured = own.some(one => one.options.some(({ long }) => long === '--data-dir'))
+    const isConfigured = own.some(subcommand => subcommand.options.some(({ long }) => long === '--data-dir'))
     const takes = isConfigured ? ' Takes the flags of the settings.' : ''
-    const blocks = own.map(one => {
-      const words = one === command ? name : `${name} ${one.name()}`
+    const blocks = own.map(subcommand => {
+      const words = subcommand === command ? name : `${name} ${subcommand.name()}`
       const rows = [
-        ...one.registeredArguments.map(argumentRow),
-        ...one.options.filter(({ hidden, long }) => !hidden && !(isConfigured && settings.has(long ?? '')))
+        ...subcommand.registeredArguments.map(argumentRow),
+        ...subcommand.options.filter(({ hidden, long }) => !hidden && !(isConfigured && settings.has(long ?? '')))
           .map(optionRow)
       ]
-      const lead = one === command ? '' : `**${one.description()}**\n\n`
-      return `${lead}\`skillet ${[words, ...one.registeredArguments.map(placeholder), '[options]'].join(' ')}\`\n\n${['| | |', '|---|---|', ...rows].join('\n')}\n`
+      const lead = subcommand === command ? '' : `**${subcommand.description()}**\n\n`
+      return `${lead}\`skillet ${[words, ...subcommand.registeredArguments.map(placeholder), '[options]'].join(' ')}\`\n\n${['| | |', '|---|---|', ...rows].join('\n')}\n`
     })
     sections.push(`### ${name}\n\n${description}.${also}${takes}\n\n${blocks.join('\n')}`)
   }

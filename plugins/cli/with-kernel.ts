@@ -22,9 +22,9 @@ export function actWithKernel<Options extends {
 }> (command: Command, context: CommandContext, { needs, only, act, logger }: KernelCommand<Options>): void {
   const { terminal, signal, builtin, schema } = context
   command.option('--json', 'print JSON')
-  const given = addSettingOptions(command, schema, { serve: needs.transports })
+  const readFlags = addSettingOptions(command, schema, { serve: needs.transports })
   command.action(async (): Promise<void> => {
-    const { file, flags } = given()
+    const { file, flags } = readFlags()
     const from = file === undefined ? {} : { file }
     const config = configure({ flags, ...from }, context)
     const log = logger?.(config)

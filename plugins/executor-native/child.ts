@@ -34,7 +34,7 @@ export class Child {
   readonly #outputBytesStop: number
   #timer: NodeJS.Timeout | undefined
   /** The number of the newest timer; older timers have no effect. */
-  #turn = 0
+  #timers = 0
   #exit: { exit_code: number | null, signal: NodeJS.Signals | null } | undefined
   #stopping = false
   #flooded = false
@@ -150,9 +150,9 @@ export class Child {
    */
   #after (ms: number, then: () => void): void {
     clearTimeout(this.#timer)
-    const turn = ++this.#turn
+    const number = ++this.#timers
     // A busy helper runs timers before it polls for input: without this extra turn of the event loop, output would be
     // lost.
-    this.#timer = setTimeout(() => { setImmediate(() => { if (turn === this.#turn && !this.#done) then() }) }, ms)
+    this.#timer = setTimeout(() => { setImmediate(() => { if (number === this.#timers && !this.#done) then() }) }, ms)
   }
 }

@@ -95,7 +95,7 @@ function createApp ({ config, endpoints, gateway, log }: TransportContext, setti
     JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
   app.router.add('GET', '/api/openapi.json', {
     writes: false, access: 'key',
-    run: turn => { app.replies.json(turn, description, turn.framing.last ? 'now' : 'keep') }
+    run: context => { app.replies.json(context, description, context.framing.last ? 'now' : 'keep') }
   })
   return app
 }

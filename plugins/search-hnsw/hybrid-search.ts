@@ -39,7 +39,7 @@ export class HybridSearch implements Search {
   readonly #answers = new LRUCache<string, SearchAnswer>({ max: answersMax })
   readonly #rights = new WeakMap<Allows, number>()
   #rightsSeen = 0
-  #asked = 0
+  #requests = 0
   #serving = 0
   #current: Findables | undefined
   #state: SearchState
@@ -50,7 +50,7 @@ export class HybridSearch implements Search {
   }
 
   async index (skills: readonly SkillDefinition[]): Promise<void> {
-    const turn = ++this.#asked
+    const request = ++this.#requests
     const lexical = await LexicalIndex.of(skills)
     const texts: string[] = []
     const pause = pauses()
@@ -58,8 +58,8 @@ export class HybridSearch implements Search {
       texts.push(`${inWords(tool_name)}: ${description}`)
       await pause()
     }
-    if (turn < this.#serving) return
-    this.#serving = turn
+    if (request < this.#serving) return
+    this.#serving = request
     this.#current = { lexical, texts, allowed: new WeakMap() }
     // In one turn of the event loop, so that what the thread says of a tool is about that tool.
     this.#embedder?.index(this.#current.texts)

@@ -22,15 +22,15 @@ export default definePlugin({
     const settings = searchSection.of(config)
     const { model, preload } = settings
     if (model === 'none') return new HybridSearch(undefined)
-    let told: string | undefined
+    let reported: string | undefined
     const embedder = new Embedder({
       ...threadData(settings, data_dir), cache, log,
       onChange () {
         search.changed()
-        if (embedder.reason === told) return
-        told = embedder.reason
-        if (told === undefined) health.recover()
-        else health.degrade(told)
+        if (embedder.reason === reported) return
+        reported = embedder.reason
+        if (reported === undefined) health.recover()
+        else health.degrade(reported)
       }
     })
     scope.defer(() => embedder.close())

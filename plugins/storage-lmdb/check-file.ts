@@ -48,8 +48,8 @@ async function look (file: string): Promise<Meta | string | undefined> {
     const bytes = (Number(meta.lastPage) + 1) * meta.pageSize
     if (size < bytes) return `it has ${size} bytes of at least ${bytes}`
     for (const { root } of [meta.free, meta.main]) {
-      const wrong = await checkRoot(handle, root, meta)
-      if (wrong !== undefined) return wrong
+      const fault = await checkRoot(handle, root, meta)
+      if (fault !== undefined) return fault
     }
     return meta
   } finally {

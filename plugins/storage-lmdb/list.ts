@@ -77,7 +77,7 @@ async function scan (
   const { limit } = query
   const filter = filterOf(history, query)
   const page = new FilteredPage(query, top)
-  let turn = 0
+  let chunksRead = 0
   let below = bounds.first - 1
   for (let number = chunkOf(bounds.last); number >= chunkOf(bounds.first); number--) {
     // When the total has reached its maximum, the executions above the cursor need not be counted.
@@ -96,7 +96,7 @@ async function scan (
       if (page.takes(sequence)) page.add(sequence, history.summary(sequence))
     }
     if (page.found.length > limit && page.total >= filteredTotalMax) return page
-    if (++turn % chunksPerTurn === 0) await setImmediate()
+    if (++chunksRead % chunksPerTurn === 0) await setImmediate()
   }
   await scanAside(history, query, page, below)
   return page

@@ -10,11 +10,11 @@ const define: DefineCommand = (command, context) => {
     needs: looking,
     async act ({ gateway }, { json = false }, [id = '']) {
       const execution = await gateway.invoke(cancelExecution, { id }, { transport: 'cli', signal: context.signal })
-      const said = execution.status === 'cancelled'
+      const outcome = execution.status === 'cancelled'
         ? 'was cancelled'
         : `was asked to end, and is still ${execution.status}`
       context.terminal.out(
-        json ? `${JSON.stringify(execution)}\n` : `${execution.skill_name}:${execution.tool_name} ${said}\n`
+        json ? `${JSON.stringify(execution)}\n` : `${execution.skill_name}:${execution.tool_name} ${outcome}\n`
       )
     }
   })

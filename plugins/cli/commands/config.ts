@@ -13,7 +13,7 @@ import { configText } from '../files/config-text.ts'
 import { configTitle, fileSchema } from '../files/json-schema.ts'
 import { align } from '../terminal/layout.ts'
 import type { CommandSchema } from '../options/config-schema.ts'
-import { addSettingOptions, type Given } from '../options/options.ts'
+import { addSettingOptions, type SettingFlags } from '../options/options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 interface Options { json?: boolean, config?: string }
@@ -29,8 +29,8 @@ const define: DefineCommand = (config, { terminal, builtin, schema }) => {
     act: (explained: ExplainedConfig, json: boolean) => void | Promise<void>
   ): void => {
     const command = config.command(name, { isDefault }).description(description).option('--json', 'print JSON')
-    const given = addSettingOptions(command, schema, { serve: true })
-    command.action((options: Options) => act(explain(given(), schema, terminal), options.json ?? false))
+    const readFlags = addSettingOptions(command, schema, { serve: true })
+    command.action((options: Options) => act(explain(readFlags(), schema, terminal), options.json ?? false))
   }
   add('show', 'Show each setting, its value and where it comes from', true, (explained, json) => {
     show(explained, schema, json, terminal)
@@ -44,9 +44,9 @@ const define: DefineCommand = (config, { terminal, builtin, schema }) => {
 export default define
 
 /** @throws UsageError with the fault */
-function explain (given: Given, schema: ConfigSchema, { env, cwd }: Terminal): ExplainedConfig {
+function explain (settingFlags: SettingFlags, schema: ConfigSchema, { env, cwd }: Terminal): ExplainedConfig {
   try {
-    return explainConfig({ ...given, env, cwd }, schema)
+    return explainConfig({ ...settingFlags, env, cwd }, schema)
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
   }
@@ -61,7 +61,9 @@ function show (explained: ExplainedConfig, { schema }: ConfigSchema, json: boole
     terminal.out(`${JSON.stringify({ file: file ?? null, settings: shown, tables })}\n`)
     return
   }
-  const rows = settings.map(one => [one.setting.path.join('.'), JSON.stringify(one.value), placesOf(explained, one)])
+  const rows = settings.map(
+    entry => [entry.setting.path.join('.'), JSON.stringify(entry.value), placesOf(explained, entry)]
+  )
   terminal.out(
     align([...rows, ...Object.entries(tables).map(([name, keys]) => [name, keys.join(', '), file ?? 'file'])])
   )
@@ -90,11 +92,11 @@ async function check (
   const faults = await faultsOf(explained, builtin, terminal)
   if (faults.length > 0) throw new SkilletError('INVALID_PARAMETERS', faults.join('\n'), { faults })
   const { file, settings } = explained
-  const given = settings.filter(({ origins }) => origins[0] !== 'default').length
+  const changed = settings.filter(({ origins }) => origins[0] !== 'default').length
   if (json) {
-    terminal.out(`${JSON.stringify({ ok: true, file: file ?? null, given })}\n`)
+    terminal.out(`${JSON.stringify({ ok: true, file: file ?? null, given: changed })}\n`)
   } else {
-    terminal.out(`${file ?? 'No configuration file; the rest'} is in order. ${given} of ${settings.length} settings are not at their default.\n`)
+    terminal.out(`${file ?? 'No configuration file; the rest'} is in order. ${changed} of ${settings.length} settings are not at their default.\n`)
   }
 }
 

@@ -11,7 +11,7 @@ import type { CommandContext, DefineCommand } from '../command.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
 import { careOf, executionsIn } from '../history-care.ts'
 import { align, localTime, plain } from '../terminal/layout.ts'
-import { addSettingOptions, type Given } from '../options/options.ts'
+import { addSettingOptions, type SettingFlags } from '../options/options.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 const whole: Needs = { ...recording, search: true }
@@ -24,16 +24,16 @@ const define: DefineCommand = (command, context) => {
   command
     .option('--json', 'print JSON')
     .option('--repair', 'check the whole history, and save what can still be read of a damaged one')
-  const given = addSettingOptions(command, context.schema, { serve: true })
+  const readFlags = addSettingOptions(command, context.schema, { serve: true })
   command.action(async ({ json = false, repair: repairing = false }: { json?: boolean, repair?: boolean }) => {
     const { terminal, setStatus } = context
     if (repairing) {
-      const { care, context: work } = await careOf(configure(given(), context), context)
+      const { care, context: work } = await careOf(configure(readFlags(), context), context)
       const repair = await care.repair(work)
       terminal.out(json ? `${JSON.stringify(repair)}\n` : repairText(repair))
       return
     }
-    const findings = await examine(given(), context)
+    const findings = await examine(readFlags(), context)
     const problems = findings.filter(({ level }) => level === 'problem').length
     terminal.out(
       json ? `${JSON.stringify({ healthy: problems === 0, findings })}\n` : text(findings, problems, terminal)
@@ -43,9 +43,9 @@ const define: DefineCommand = (command, context) => {
 }
 export default define
 
-async function examine (given: Given, context: CommandContext): Promise<Finding[]> {
+async function examine (settingFlags: SettingFlags, context: CommandContext): Promise<Finding[]> {
   const { terminal, builtin } = context
-  const { config, finding } = readConfig(given, context)
+  const { config, finding } = readConfig(settingFlags, context)
   const { plugins, findings } = await loadBuiltin(builtin)
   findings.unshift(node(), finding, ...secrets(terminal))
   try {
@@ -54,7 +54,7 @@ async function examine (given: Given, context: CommandContext): Promise<Finding[
     findings.push({ level: 'problem', about: 'plugins', text: firstLine(error) })
     return findings
   }
-  return [...findings, ...await examineRunning(config, plugins, given, context)]
+  return [...findings, ...await examineRunning(config, plugins, settingFlags, context)]
 }
 
 /** The plugins of the program, and a finding for each plugin that does not load. */
@@ -77,11 +77,11 @@ async function loadBuiltin (
 
 /** The findings of a kernel with this configuration; if it can't start, also those of a kernel without a history. */
 async function examineRunning (
-  config: Config, plugins: readonly AnyPlugin[], given: Given, context: CommandContext
+  config: Config, plugins: readonly AnyPlugin[], settingFlags: SettingFlags, context: CommandContext
 ): Promise<Finding[]> {
   const { terminal, builtin, signal } = context
   const findings: Finding[] = []
-  const from = given.file === undefined ? {} : { file: given.file }
+  const from = settingFlags.file === undefined ? {} : { file: settingFlags.file }
   const look = async (config: Config, needs: Needs): Promise<void> => {
     const kernel = await boot(builtin, config, needs, terminal, silentLogger, signal, from)
     try {
@@ -133,12 +133,12 @@ export function isWithin (version: string, range: string): boolean {
   })
 }
 
-function readConfig (given: Given, context: CommandContext): { config: Config, finding: Finding } {
+function readConfig (settingFlags: SettingFlags, context: CommandContext): { config: Config, finding: Finding } {
   const about = 'configuration'
   const { terminal: { env, cwd }, schema } = context
-  const path = configFile({ env, cwd, ...(given.file !== undefined && { file: given.file }) })
+  const path = configFile({ env, cwd, ...(settingFlags.file !== undefined && { file: settingFlags.file }) })
   try {
-    const config = configure(given, context)
+    const config = configure(settingFlags, context)
     return { config, finding: { level: 'ok', about, text: existsSync(path) ? path : `defaults; ${path} is not there` } }
   } catch (error) {
     return {

@@ -23,20 +23,20 @@ const define: DefineCommand = (command, context) => {
     needs: looking,
     async act ({ gateway }, { json = false, follow: following = false }) {
       const { terminal, signal } = context
-      const given = input()
+      const query = input()
       for (const field of ['created_from', 'created_before']) {
-        if (typeof given[field] === 'string') given[field] = timeOf(given[field])
+        if (typeof query[field] === 'string') query[field] = timeOf(query[field])
       }
       if (following) {
-        if (given['created_before'] !== undefined) throw new UsageError('--until and --follow exclude each other')
+        if (query['created_before'] !== undefined) throw new UsageError('--until and --follow exclude each other')
         const show = (
           execution: ExecutionSummary
         ): void => { terminal.out(json ? `${JSON.stringify(execution)}\n` : lines([execution], terminal)) }
-        await follow(gateway, given, show, AbortSignal.any([signal, terminal.unread]))
+        await follow(gateway, query, show, AbortSignal.any([signal, terminal.unread]))
         signal.throwIfAborted()
         return
       }
-      const page = await gateway.invoke(listExecutions, given, { transport: 'cli', signal })
+      const page = await gateway.invoke(listExecutions, query, { transport: 'cli', signal })
       if (json) terminal.out(`${JSON.stringify(page)}\n`)
       else if (page.executions.length === 0) terminal.out('Nothing was run that fits.\n')
       else {

@@ -124,7 +124,7 @@ function nameOf (text: string): string {
 }
 
 function scopeOf (text: string): AccessScope {
-  const scope = SCOPES.find(one => one === text)
+  const scope = SCOPES.find(scope => scope === text)
   if (scope === undefined) throw new InvalidArgumentError(`It is ${SCOPES.join(' or ')}.`)
   return scope
 }

@@ -60,7 +60,7 @@ async function run (
   const tool = await findTool(gateway, skill, tool_name, { transport: 'cli', signal })
   const input = once(() => terminal.input(inputBytesMax, signal))
   const parameters = { ...await readParams(params, input), ...await readPairs(pairs, tool, input) }
-  const asked = {
+  const request = {
     skill_name,
     tool_name,
     parameters,
@@ -69,7 +69,7 @@ async function run (
   const call: Call = { transport: 'cli', signal: AbortSignal.any([signal, terminal.unread]) }
   const shown = new Shown(gateway, `${skill_name}:${tool_name}`, terminal, !json)
   try {
-    const result = await gateway.invoke(execute, asked, call)
+    const result = await gateway.invoke(execute, request, call)
     shown.end()
     if (json) terminal.out(`${JSON.stringify(result)}\n`)
     else shown.finish(result.output)
@@ -177,12 +177,12 @@ async function readPairs (
     const name = pair.slice(0, equals)
     if (Object.hasOwn(values, name)) throw invalid(`the parameter "${name}" is given twice`)
     const schema = schemas.get(name)
-    const given = pair.slice(equals + 1)
-    const text = given === '-' ? await input() : given
+    const argument = pair.slice(equals + 1)
+    const text = argument === '-' ? await input() : argument
     // Text is taken unchanged; the line end behind a number is not part of the number.
     const exact = !isObject(schema) || schema['type'] === 'string'
     Object.defineProperty(values, name, {
-      value: valueOf(schema, given === '-' && !exact ? text.trim() : text),
+      value: valueOf(schema, argument === '-' && !exact ? text.trim() : text),
       enumerable: true,
       configurable: true,
       writable: true

@@ -28,8 +28,8 @@ const define: DefineCommand = (secret, { terminal, signal }) => {
 
   add('list [skill]', 'list the names of the secrets that are set')
     .action((skill: string | undefined, options: Options) => {
-      const secrets = file.list().filter(one => skill === undefined || one.skill === skill)
-      answer(options, { secrets }, secrets.map(one => `${one.skill} ${one.name}\n`).join(''))
+      const secrets = file.list().filter(secret => skill === undefined || secret.skill === skill)
+      answer(options, { secrets }, secrets.map(secret => `${secret.skill} ${secret.name}\n`).join(''))
     })
 
   add('remove <skill> <name>', 'remove a secret')

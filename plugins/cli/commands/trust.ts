@@ -7,7 +7,7 @@ import { TrustFile } from '../../toolkit/trust/trust-file.ts'
 import { UsageError } from '../boot.ts'
 import type { CommandContext, DefineCommand } from '../command.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
-import { addSettingOptions, type Given } from '../options/options.ts'
+import { addSettingOptions, type SettingFlags } from '../options/options.ts'
 import { align, localTime } from '../terminal/layout.ts'
 import { findCandidate, hasModule, readLocked, type Candidate } from '../trust/candidate.ts'
 import { changesText, filesText, toolsText } from '../trust/trust-text.ts'
@@ -20,14 +20,14 @@ const define: DefineCommand = (command, context) => {
     .option('--yes', 'trust it without a question')
     .option('--list', 'list the skills that are trusted by their content')
     .option('--json', 'print JSON')
-  const given = addSettingOptions(command, context.schema)
+  const readFlags = addSettingOptions(command, context.schema)
   command.action(async (name: string | undefined, options: Options) => {
     const file = new TrustFile(configHome(context.terminal.env))
     if (options.list === true) return await list(name, options, file, context)
     if (name === undefined) {
       throw new UsageError('name the skill: skillet trust NAME; or list the trusted ones: skillet trust --list')
     }
-    await new Trusting(name, options, given(), file, context).run()
+    await new Trusting(name, options, readFlags(), file, context).run()
   })
 }
 export default define
@@ -36,21 +36,21 @@ export default define
 class Trusting {
   readonly #name: string
   readonly #options: Options
-  readonly #given: Given
+  readonly #settingFlags: SettingFlags
   readonly #file: TrustFile
   readonly #context: CommandContext
 
-  constructor (name: string, options: Options, given: Given, file: TrustFile, context: CommandContext) {
+  constructor (name: string, options: Options, settingFlags: SettingFlags, file: TrustFile, context: CommandContext) {
     this.#name = name
     this.#options = options
-    this.#given = given
+    this.#settingFlags = settingFlags
     this.#file = file
     this.#context = context
   }
 
   async run (): Promise<void> {
     const before = this.#file.read()
-    const candidate = await findCandidate(this.#name, this.#given, this.#context)
+    const candidate = await findCandidate(this.#name, this.#settingFlags, this.#context)
     const old = before.find(({ path, name }) => path === candidate.path && name === this.#name)
     if (candidate.skill?.trusted === true) return this.#answerTrusted(candidate, old)
     this.#show(filesText(candidate, this.#context.terminal))
@@ -69,7 +69,7 @@ class Trusting {
   async #readLocked (candidate: Candidate): Promise<SkillDefinition | undefined> {
     const question = 'Its tools are known when its module was run. Run it now, in a thread? [y/N] '
     if (hasModule(candidate) && !await this.#agrees(question)) return undefined
-    return await readLocked(this.#name, this.#given, this.#context)
+    return await readLocked(this.#name, this.#settingFlags, this.#context)
   }
 
   #changes (old: TrustRecord, { content }: Candidate, skill: SkillDefinition): Change[] {
@@ -96,9 +96,9 @@ class Trusting {
 
   /** Reads the skill once more, as a server does. @throws Error when it is not trusted; then the record is removed */
   async #verify (record: TrustRecord): Promise<void> {
-    const { skill, problem } = await findCandidate(this.#name, this.#given, this.#context)
+    const { skill, problem } = await findCandidate(this.#name, this.#settingFlags, this.#context)
     if (skill?.trusted === true) return
-    await this.#file.remove(one => one.path === record.path && one.hash === record.hash)
+    await this.#file.remove(entry => entry.path === record.path && entry.hash === record.hash)
     throw new Error(`the skill "${this.#name}" can't be trusted by its content: ${problem ?? 'it changed since'}`)
   }
 

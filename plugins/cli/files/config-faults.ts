@@ -33,16 +33,16 @@ export async function faultsOf (
 
 async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
   const found: string[] = []
-  for (const one of explained.settings) {
-    const name = one.setting.path.join('.')
-    const { value } = one
+  for (const entry of explained.settings) {
+    const name = entry.setting.path.join('.')
+    const { value } = entry
     const folders = (Array.isArray(value) ? value : [value]).filter(item => typeof item === 'string')
     for (const folder of folders) {
-      const wrong = name === 'data_dir'
+      const fault = name === 'data_dir'
         && folder !== '' ? await folderFault(folder, constants.R_OK | constants.W_OK | constants.X_OK, { made: true })
-        : isDirectory(one.setting) && isAbsolute(folder) ? await folderFault(folder, constants.R_OK | constants.X_OK)
+        : isDirectory(entry.setting) && isAbsolute(folder) ? await folderFault(folder, constants.R_OK | constants.X_OK)
         : undefined
-      if (wrong !== undefined) found.push(`${placesOf(explained, one)}: ${name}: ${wrong}`)
+      if (fault !== undefined) found.push(`${placesOf(explained, entry)}: ${name}: ${fault}`)
     }
   }
   return found

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { coerceText, type ConfigSchema, type Setting } from '../../../kernel/index.ts'
 
 /** The values of the flags by setting path, and the file that `--config` names. */
-export interface Given { file?: string, flags: Record<string, unknown> }
+export interface SettingFlags { file?: string, flags: Record<string, unknown> }
 
 /** Short flags of settings, in place of the derived flags; `--help` shows only these. */
 const short: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ export function addSettingOptions (
   command: Command,
   { settings }: ConfigSchema,
   { serve = false }: { serve?: boolean } = {}
-): () => Given {
+): () => SettingFlags {
   const flags: Record<string, unknown> = {}
   let file: string | undefined
   const add = (option: Option, take: (value: unknown) => void): void => {

@@ -13,9 +13,9 @@ export class Speech {
   #lines = 0
   #progress = 0
 
-  constructor (given: Of<'run'> | Of<'batch'>) {
-    this.#first = given.run
-    this.#count = given.type === 'batch' ? given.tool_of.length : undefined
+  constructor (message: Of<'run'> | Of<'batch'>) {
+    this.#first = message.run
+    this.#count = message.type === 'batch' ? message.tool_of.length : undefined
   }
 
   /** Takes note of a message. @returns whether it may have been sent */

@@ -9,7 +9,7 @@ import { Speech } from './speech.ts'
 import { isOutOfMemory, Refusal, ThreadDeath } from './thread-death.ts'
 
 /** The run or batch it has. */
-interface Given {
+interface Task {
   speech: Speech
   resolve (ended: Ended): void
   reject (death: ThreadDeath): void
@@ -56,7 +56,7 @@ export class Thread {
   readonly nice: number
   readonly id: number
   #error: Error | undefined
-  #given: Given | undefined
+  #task: Task | undefined
   /** The run it had last, while it may still say that it is clean. */
   #settling: number | undefined
   #pong: { resolve (): void, reject (error: Error): void } | undefined
@@ -124,7 +124,7 @@ export class Thread {
       this.#post(message)
       this.#settling = undefined
       this.#strays = 0
-      this.#given = { speech: new Speech(message), resolve, reject }
+      this.#task = { speech: new Speech(message), resolve, reject }
       this.#hold(true)
     })
   }
@@ -151,7 +151,7 @@ export class Thread {
       this.#pong = { resolve, reject }
       this.#post({ type: 'ping' })
     })
-    if (this.#given === undefined) this.#hold(false)
+    if (this.#task === undefined) this.#hold(false)
   }
 
   /** Asks a running tool to end. */
@@ -186,8 +186,8 @@ export class Thread {
     this.#port.close()
     const death = new ThreadDeath(code, this.#error)
     this.#pong?.reject(death)
-    this.#given?.reject(death)
-    this.#given = undefined
+    this.#task?.reject(death)
+    this.#task = undefined
     void this.end()
     this.#options.onGone()
   }
@@ -197,7 +197,7 @@ export class Thread {
     const text = messageOf(error).slice(0, errorMax)
     // An error of a tool can have anything in place of its message.
     this.#error ??= isOutOfMemory(error) ? error : new Error(text)
-    if (this.#given === undefined) this.#tellStray(text)
+    if (this.#task === undefined) this.#tellStray(text)
   }
 
   /** Ends it for a message, or for bytes on its board: no message of it is believed any more. */
@@ -226,19 +226,19 @@ export class Thread {
         this.#settling = undefined
         return this.#options.onMessage(message)
       case 'ended':
-        if (this.#given?.speech.allows(message) !== true) return this.refuse('the end of a run that it does not have')
-        return this.#close(this.#given, message)
+        if (this.#task?.speech.allows(message) !== true) return this.refuse('the end of a run that it does not have')
+        return this.#close(this.#task, message)
       default:
-        if (this.#given?.speech.allows(message) === true) return this.#options.onMessage(message)
+        if (this.#task?.speech.allows(message) === true) return this.#options.onMessage(message)
         this.refuse('word of a run that it does not have, or too many')
     }
   }
 
-  #close (given: Given, ended: Ended): void {
-    this.#given = undefined
+  #close (task: Task, ended: Ended): void {
+    this.#task = undefined
     if (ended.thread === 'settling') this.#settling = ended.run
     if (this.#pong === undefined) this.#hold(false)
-    given.resolve(ended)
+    task.resolve(ended)
   }
 
   #tellStray (text: string): void {

@@ -24,7 +24,7 @@ export interface Host {
 }
 
 /** A call whose tool was called, and what came of it: undefined while its promise is pending. */
-interface Turn {
+interface Call {
   readonly slot: number
   readonly execution: Execution
   readonly began_ms: number
@@ -43,7 +43,7 @@ class Batch {
   readonly #bytesMax: number
   readonly #host: Host
   readonly #before = activeCount()
-  #turn: Turn | undefined
+  #call: Call | undefined
   /** No further call begins. */
   #over = false
   /** The turn after the last call has come. */
@@ -87,36 +87,36 @@ class Batch {
       this.#host.send
     )
     this.#host.begin(execution, of.env)
-    const turn: Turn = { slot, execution, began_ms: performance.now(), end: undefined }
-    this.#turn = turn
+    const call: Call = { slot, execution, began_ms: performance.now(), end: undefined }
+    this.#call = call
     try {
       const tool = toolOf(url, of.tool)
       const value = this.#host.as(execution, () => tool(this.#parameters[slot], execution.context()))
-      if (isThenable(value)) void this.#await(turn, value)
-      else turn.end = { result: resultOf(value, this.#bytesMax), ran_ms: performance.now() - turn.began_ms, over: true }
+      if (isThenable(value)) void this.#await(call, value)
+      else call.end = { result: resultOf(value, this.#bytesMax), ran_ms: performance.now() - call.began_ms, over: true }
     } catch (error) {
-      turn.end = { result: failureOf(error), ran_ms: performance.now() - turn.began_ms, over: true }
+      call.end = { result: failureOf(error), ran_ms: performance.now() - call.began_ms, over: true }
     }
   }
 
-  async #await (turn: Turn, promise: unknown): Promise<void> {
-    const end = await this.#host.as(turn.execution, () => settled(turn.execution, () => promise))
+  async #await (call: Call, promise: unknown): Promise<void> {
+    const end = await this.#host.as(call.execution, () => settled(call.execution, () => promise))
     const result = 'error' in end ? failureOf(end.error) : resultOf(end.value, this.#bytesMax)
-    turn.end = { result, ran_ms: performance.now() - turn.began_ms, over: end.over }
+    call.end = { result, ran_ms: performance.now() - call.began_ms, over: end.over }
     if (this.#over) this.#try(() => { this.#finish() }) // it waited, and was the last
   }
 
   /** Ends the call whose tool was called. @returns whether another may begin */
   #finish (): boolean {
-    const turn = this.#turn
-    if (turn === undefined) return true
-    const { slot, execution, end } = turn
+    const call = this.#call
+    if (call === undefined) return true
+    const { slot, execution, end } = call
     if (end === undefined) {
       this.#host.send({ type: 'waiting', run: execution.message.run })
       this.#over = true
       return false
     }
-    this.#turn = undefined
+    this.#call = undefined
     this.#host.end(execution)
     // At the end of a batch, and after what took long: it costs as much as a short run.
     const spent = !end.over || ((end.ran_ms >= 1 || this.#closed || this.#over) && this.#host.keepsTooMuch())

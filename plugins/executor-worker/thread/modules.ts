@@ -38,7 +38,8 @@ export function toolOf (url: string, name: string): Run {
   const run = property(tool, 'run')
   if (typeof run !== 'function') throw new Error(`the module's default export has no function tools.${name}.run`)
   const inherits = hasInheritedName(tool)
-  return (given, context) => Reflect.apply(run, tool, [inherits ? Object.setPrototypeOf(given, null) : given, context])
+  return (parameters, context) =>
+    Reflect.apply(run, tool, [inherits ? Object.setPrototypeOf(parameters, null) : parameters, context])
 }
 
 /** By tool: asked for each run. */

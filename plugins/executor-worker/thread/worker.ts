@@ -145,14 +145,14 @@ async function perform (execution: Execution, message: Of<'run'>): Promise<Perfo
   send({ type: 'started', run: message.run })
   // Asked for before the tool can ask: what it puts off to the end of its turn is still its own, what to later ones is
   // left behind.
-  const turn = new Promise(resolve => { immediate(resolve) })
+  const turnEnd = new Promise(resolve => { immediate(resolve) })
   const began_ms = performance.now()
   try {
     const value = tool(message.parameters, execution.context())
     if (!isThenable(value)) {
       const result = resultOf(value, data.output_bytes_max)
       const performed = { result, ran_ms: performance.now() - began_ms, over: true }
-      await turn
+      await turnEnd
       return performed
     }
     const end = await settled(execution, () => value, () => { send({ type: 'waiting', run: message.run }) })

@@ -40,12 +40,13 @@ function requestOf (
   signal: AbortSignal
 ): Request {
   try {
-    const given = new Headers()
-    for (let i = 0; i < headers.length; i += 2) given.append(headers[i] ?? '', headers[i + 1] ?? '')
+    const requestHeaders = new Headers()
+    for (let i = 0; i < headers.length; i += 2) requestHeaders.append(headers[i] ?? '', headers[i + 1] ?? '')
     // The host is not the server's own name: routes and sessions depend on paths only.
     const url = `http://localhost${path}${query === '' ? '' : `?${query}`}`
-    const request =
-      new Request(url, { method, headers: given, signal, ...(body !== undefined && { body: new Uint8Array(body) }) })
+    const request = new Request(url, {
+      method, headers: requestHeaders, signal, ...(body !== undefined && { body: new Uint8Array(body) })
+    })
     followers.set(signal, request)
     return request
   } catch (error) {

@@ -115,10 +115,10 @@ function requestBodyOf (
   const required = requiredOf(input)
     .filter(field => body_fields.includes(field) && !('default' in (properties[field] ?? {})))
   const schema = { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false }
-  const given = Object.fromEntries(Object.entries(example.input).filter(([field]) => body_fields.includes(field)))
+  const exampleBody = Object.fromEntries(Object.entries(example.input).filter(([field]) => body_fields.includes(field)))
   return {
     required: true,
-    content: { 'application/json': { schema: components.add(`${pascal(name)}Request`, schema), example: given } }
+    content: { 'application/json': { schema: components.add(`${pascal(name)}Request`, schema), example: exampleBody } }
   }
 }
 
@@ -211,7 +211,7 @@ class Components {
   }
 
   #copy (schema: unknown): unknown {
-    if (Array.isArray(schema)) return schema.map(one => this.#copy(one))
+    if (Array.isArray(schema)) return schema.map(item => this.#copy(item))
     if (!isObject(schema)) return schema
     const copy: JsonObject = {}
     const { title } = schema

@@ -58,7 +58,7 @@ export class Replies {
   ): void {
     const { exchange } = context
     const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
-    if (known !== undefined && known.split(',').some(one => one.trim().replace(/^W\//, '') === etag)) {
+    if (known !== undefined && known.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)) {
       exchange.reply(304, headers, '', context.framing.last ? 'now' : 'keep', ownOf(context))
     } else {
       exchange.reply(200, headers, body, context.framing.last ? 'now' : 'keep', ownOf(context))

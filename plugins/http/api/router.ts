@@ -54,12 +54,12 @@ export class Router<T> {
   }
 
   #match (path: string): Match<T> | undefined {
-    const given = path.split('/')
+    const parts = path.split('/')
     for (const { segments, route } of this.#open) {
-      if (segments.length !== given.length) continue
+      if (segments.length !== parts.length) continue
       const values: string[] = []
       const fits = segments.every((segment, i) => {
-        const text = given[i] ?? ''
+        const text = parts[i] ?? ''
         if (!segment.startsWith('{')) return segment === text
         values.push(text)
         return text !== ''

@@ -48,7 +48,7 @@ function plainSchema (schema: unknown): JsonObject {
   if (!isObject(schema)) return {}
   const { type, properties, required, items, additionalProperties, anyOf } = schema
   if (Array.isArray(anyOf)) {
-    const others = anyOf.filter(one => !(isObject(one) && one['type'] === 'null'))
+    const others = anyOf.filter(alternative => !(isObject(alternative) && alternative['type'] === 'null'))
     const inner = plainSchema(others[0])
     return others.length === 1 && inner['type'] !== undefined
       ? { ...inner, nullable: others.length < anyOf.length }

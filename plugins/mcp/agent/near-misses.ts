@@ -65,12 +65,12 @@ function withText ({ [parametersJson]: text, ...named }: JsonObject, details: Js
  * Returns an object as it is, or parses it from JSON; an absent value means no parameters. Other values stay as they
  * are, and the later check refuses them.
  */
-function readText (given: unknown, where: string, details: JsonObject): unknown {
-  if (given === undefined || given === null || given === '') return {}
-  if (typeof given !== 'string') return given
+function readText (input: unknown, where: string, details: JsonObject): unknown {
+  if (input === undefined || input === null || input === '') return {}
+  if (typeof input !== 'string') return input
   let value: unknown
   try {
-    value = decodeJson(Buffer.from(given))
+    value = decodeJson(Buffer.from(input))
   } catch (error) {
     throw new SkilletError('INVALID_PARAMETERS', messageOf(error).replace(/^body/, where), details)
   }

@@ -25,7 +25,7 @@ export function termsOf (output: string, tool: Pick<Tool, 'parameters'>): Terms 
   if (!isObject(value)) return undefined
   const { content, messages, inputRequests, requestState, ...more } = value
   if (Object.keys(more).length > 0) return undefined
-  const others = [content, messages, inputRequests].filter(one => one !== undefined).length
+  const others = [content, messages, inputRequests].filter(field => field !== undefined).length
   if (others !== 1) return undefined
   if (areObjects(content) && requestState === undefined) return { content }
   if (areObjects(messages) && requestState === undefined) return { messages }
@@ -38,9 +38,9 @@ export function termsOf (output: string, tool: Pick<Tool, 'parameters'>): Terms 
 export function textOf (terms: Terms): string {
   if ('inputRequests' in terms) return ''
   const contents = 'content' in terms ? terms.content : terms.messages.map(({ content }) => content)
-  return contents.map(one => {
-    if (!isObject(one)) return ''
-    const { type, text, mimeType } = one
+  return contents.map(content => {
+    if (!isObject(content)) return ''
+    const { type, text, mimeType } = content
     return type === 'text' && typeof text === 'string'
       ? text
       : `[${typeof mimeType === 'string' ? mimeType : String(type)}]`

@@ -89,5 +89,5 @@ function tellOfSkills (mcp: McpServer, instructions: readonly string[], followed
     server.sendResourceListChanged(), server.sendPromptListChanged(), ...(tools ? [server.sendToolListChanged()] : []),
     ...filtered.map(uri => server.sendResourceUpdated({ uri }))
   ]
-  for (const one of sent) one.catch(() => {}) // the client is leaving
+  for (const notification of sent) notification.catch(() => {}) // the client is leaving
 }

@@ -69,15 +69,15 @@ function convert (schema: unknown): JsonObject {
 
 /** Only strings may be listed in `enum`; other values are put into the description. */
 function ofValues (shown: JsonObject, values: readonly unknown[]): JsonObject {
-  const given = values.filter(one => one !== null)
-  if (given.every(isName)) Object.assign(shown, { type: 'string', enum: given })
+  const present = values.filter(value => value !== null)
+  if (present.every(isName)) Object.assign(shown, { type: 'string', enum: present })
   if (typeof shown['type'] !== 'string') {
     Object.assign(
       shown,
-      ofTypes({}, [...new Set(given.map(one => typeof one))].filter(type => type !== 'object'), undefined)
+      ofTypes({}, [...new Set(present.map(value => typeof value))].filter(type => type !== 'object'), undefined)
     )
   }
-  return given.length < values.length ? nullable(shown) : shown
+  return present.length < values.length ? nullable(shown) : shown
 }
 
 /** A list of types becomes alternatives: Gemini does not accept a list of types. */
@@ -89,17 +89,17 @@ function ofTypes (
   const alternatives = types.filter(type => type !== 'null')
     .map(type => ({ type, ...(type === 'array' && { items: convert(items) }) }))
   const [only] = alternatives
-  const one = alternatives.length === 1 && only !== undefined
+  const combined = alternatives.length === 1 && only !== undefined
     ? { ...shown, ...only }
     : { ...shown, anyOf: alternatives.length === 0 ? [...anyValue] : alternatives }
-  return types.includes('null') ? nullable(one) : one
+  return types.includes('null') ? nullable(combined) : combined
 }
 
 /** The description goes into the alternative that is not null: Gemini's client drops a description outside of it. */
 function nullable (shown: JsonObject): JsonObject {
   const { anyOf, ...rest } = shown
   if (!Array.isArray(anyOf)) return { anyOf: [shown, { type: 'null' }] }
-  return anyOf.some(one => isObject(one) && one['type'] === 'null')
+  return anyOf.some(alternative => isObject(alternative) && alternative['type'] === 'null')
     ? shown
     : { ...rest, anyOf: [...anyOf as unknown[], { type: 'null' }] }
 }
@@ -110,7 +110,7 @@ function inWords ({ default: preset, format, enum: values, const: value }: JsonO
   const isPreset =
     preset !== undefined && preset !== null && (typeof preset !== 'object' || Object.keys(preset).length > 0)
   return [
-    ...(allowed.every(one => one === null || isName(one))
+    ...(allowed.every(value => value === null || isName(value))
       ? []
       : [`one of ${allowed.map(one => JSON.stringify(one)).join(', ')}`]),
     ...(typeof format === 'string' && format !== keptFormat ? [`format ${format}`] : []),

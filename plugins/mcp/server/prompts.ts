@@ -30,11 +30,11 @@ export function addPrompts ({ server }: McpServer, host: Host): void {
     if (name === useSkill.name) return await instructionsOf(given, callOf(ctx), host)
     const call = callWithClient(ctx, server, [name, given])
     const tools = await host.prompts.of(call)
-    const one = tools.get(name)
-    if (one === undefined) {
+    const prompt = tools.get(name)
+    if (prompt === undefined) {
       throw invalid(`There is no prompt "${name.slice(0, 256)}"${didYouMean(name, [useSkill.name, ...tools.keys()])}`)
     }
-    const { terms, output } = await runTool(one, given, call, host.gateway)
+    const { terms, output } = await runTool(prompt, given, call, host.gateway)
     if (terms !== undefined && isAsking(terms)) return await askingResult(terms, [name, given], ctx, host.states)
     const messages = terms !== undefined && 'messages' in terms ? { messages: terms.messages } : undefined
     if (isSpecType.GetPromptResult(messages)) return messages
@@ -82,14 +82,14 @@ function described (name: string, { skill_name, tool_name, tool }: DirectTool): 
 export function addCompletions ({ server }: McpServer, host: Host): void {
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument: { name, value } } }, ctx) => {
     const call = callOf(ctx)
-    const known = ref.type === 'ref/prompt'
+    const choices = ref.type === 'ref/prompt'
       ? ref.name === useSkill.name
         ? name === 'skill' ? await skillNames(host, call) : []
         : choicesOf((await host.prompts.of(call)).get(ref.name)?.tool, name)
       : ref.uri.startsWith('skill://') ? (await skillNames(host, call)).map(skill => `${skill}/SKILL.md`)
         : ref.uri.startsWith(outputUri('{id}')) && name === 'id' ? await recentIds(host, call) : []
-    const begin = known.filter(one => one.startsWith(value))
-    const values = [...begin, ...known.filter(one => !one.startsWith(value) && one.includes(value))]
+    const begin = choices.filter(choice => choice.startsWith(value))
+    const values = [...begin, ...choices.filter(choice => !choice.startsWith(value) && choice.includes(value))]
     return {
       completion: { values: values.slice(0, offeredMax), total: values.length, hasMore: values.length > offeredMax }
     }

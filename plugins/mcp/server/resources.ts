@@ -37,16 +37,16 @@ export function addResources (server: McpServer, host: Host, access: Access | un
  * Adds a tool as a resource. Its description comes from the catalog, which shows it only to callers with the rights.
  */
 function addTool (mcp: McpServer, address: string, target: string, host: Host): void {
-  const said = { title: target, description: `What ${target} answers` }
+  const metadata = { title: target, description: `What ${target} answers` }
   const read = (
     uri: URL,
     variables: Variables,
     ctx: ServerContext
   ): Promise<ReadResourceResult | InputRequiredResult> => readTool(uri, target, variables, ctx, mcp, host)
   if (UriTemplate.isTemplate(address)) {
-    mcp.registerResource(address, new ResourceTemplate(address, { list: undefined }), said, read)
+    mcp.registerResource(address, new ResourceTemplate(address, { list: undefined }), metadata, read)
   } else {
-    mcp.registerResource(target, new URL(address).href, said, (uri, ctx) => read(uri, {}, ctx))
+    mcp.registerResource(target, new URL(address).href, metadata, (uri, ctx) => read(uri, {}, ctx))
   }
 }
 
@@ -59,10 +59,10 @@ async function readTool (
     .catch((): { tools: [] } => ({ tools: [] }))
   const tool = tools.find(({ name }) => name === tool_name)
   if (tool === undefined) throw new ResourceNotFoundError(href)
-  const given = Object.fromEntries(
+  const parameters = Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [name, decoded([value].flat().join(','))])
   )
-  const { output, terms } = await runTool({ skill_name, tool_name, tool }, given, call, host.gateway)
+  const { output, terms } = await runTool({ skill_name, tool_name, tool }, parameters, call, host.gateway)
   if (terms !== undefined && isAsking(terms)) return await askingResult(terms, href, ctx, host.states)
   const contents = contentOf(terms)?.flatMap(content => resourceOf(href, content))
   return { contents: contents ?? [{ uri: href, mimeType: 'text/plain', text: output }] }

@@ -37,8 +37,8 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     const reported: AgentCall = {
       ...call,
       accepted: id => { report.follow(id) },
-      spoken (said) {
-        if (isAsking(said) || contentOf(said) !== undefined) terms = said
+      spoken (answer) {
+        if (isAsking(answer) || contentOf(answer) !== undefined) terms = answer
         return terms !== undefined
       }
     }

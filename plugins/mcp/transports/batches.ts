@@ -56,7 +56,7 @@ export class Batch {
    * @param begun whether it was begun
    */
   forget (id: RequestId): void {
-    const at = this.#waiting.findIndex(one => one.id === id)
+    const at = this.#waiting.findIndex(request => request.id === id)
     if (at !== -1) this.#waiting.splice(at, 1)
     else {
       this.#running--

@@ -50,8 +50,8 @@ export class McpOverHttp {
     if (!isObject(parsedBody) || parsedBody['method'] !== 'subscriptions/listen') {
       return boundUnread(await modern.fetch(request, options))
     }
-    const asked = await withinRights(parsedBody, call, this.#host.gateway)
-    return await this.#stream(call, () => modern.fetch(request, { ...options, parsedBody: asked }))
+    const allowedBody = await withinRights(parsedBody, call, this.#host.gateway)
+    return await this.#stream(call, () => modern.fetch(request, { ...options, parsedBody: allowedBody }))
   }
 
   /** Ends all streams as soon as no call runs any more. */

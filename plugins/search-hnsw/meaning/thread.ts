@@ -34,7 +34,7 @@ const also = new Map<number, Uint32Array>()
 let wake: () => void = () => {}
 let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
 /** What it is asked to do next, beside the queries. */
-const asked: { index?: Of<'index'> | undefined, end: boolean } = { end: false }
+const pending: { index?: Of<'index'> | undefined, end: boolean } = { end: false }
 /** Which tools are known; a query is about those of one generation, whose numbers mean nothing in another. */
 let generation = 0
 /** Counts what was asked of the cache; here, since all of it happens before the end of this file is reached. */
@@ -42,7 +42,7 @@ let reads = 0
 const nothing: Found = { tools: new Uint32Array(0), cosines: new Float32Array(0), mean: 0, deviation: 1 }
 port.on('message', (message: ToThread) => {
   switch (message.type) {
-    case 'index': asked.index = message; break
+    case 'index': pending.index = message; break
     case 'query': queries.set(message.id, message); break
     case 'also':
       if (queries.has(message.id)) also.set(message.id, message.tools)
@@ -50,7 +50,7 @@ port.on('message', (message: ToThread) => {
     case 'forget': forget(message.id); break
     case 'cached': cached(message.values); break
     case 'end':
-      asked.end = true
+      pending.end = true
       cached([])
       break
   }
@@ -82,12 +82,12 @@ async function graphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }> {
 
 async function serve (model: Model, vectors: Vectors): Promise<void> {
   let work = build(model, vectors)
-  while (!asked.end) {
+  while (!pending.end) {
     const [query] = queries.values()
-    if (asked.index !== undefined && query?.generation !== generation) {
-      vectors.replace(asked.index.texts)
-      generation = asked.index.generation
-      asked.index = undefined
+    if (pending.index !== undefined && query?.generation !== generation) {
+      vectors.replace(pending.index.texts)
+      generation = pending.index.generation
+      pending.index = undefined
       work = build(model, vectors)
     }
     if (query !== undefined) {
@@ -95,7 +95,7 @@ async function serve (model: Model, vectors: Vectors): Promise<void> {
       else post({ type: 'error', id: query.id, reason: 'what can be found has changed since it was asked' })
       forget(query.id)
     } else if ((await work.next()).done === true) {
-      if (queries.size === 0 && asked.index === undefined && !asked.end) await told()
+      if (queries.size === 0 && pending.index === undefined && !pending.end) await told()
       continue
     }
     await new Promise(resolve => { setImmediate(resolve) }) // lets messages in
@@ -107,7 +107,7 @@ async function answer ({ id, text, nearest, among }: QueryMessage, model: Model,
     const embedding = await model.embedQuery(text)
     if (embedding === undefined) return post({ type: 'found', id, found: nothing })
     while (!also.has(id)) {
-      if (!queries.has(id) || asked.end) return
+      if (!queries.has(id) || pending.end) return
       await told()
     }
     const others = also.get(id) ?? new Uint32Array(0)

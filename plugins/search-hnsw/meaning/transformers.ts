@@ -22,10 +22,10 @@ export async function loadTransformers (
   env.localModelPath = local ? dirname(name) : models_dir
   env.allowRemoteModels = !local && allow_download
   env.cacheDir = models_dir
-  const given = local ? basename(name) : name
+  const modelName = local ? basename(name) : name
   const local_files_only = !env.allowRemoteModels
-  const tokenizer = await AutoTokenizer.from_pretrained(given, { local_files_only })
-  const model = await AutoModel.from_pretrained(given, {
+  const tokenizer = await AutoTokenizer.from_pretrained(modelName, { local_files_only })
+  const model = await AutoModel.from_pretrained(modelName, {
     dtype: local && !existsSync(join(name, 'onnx/model_quantized.onnx')) ? 'fp32' : 'q8',
     local_files_only,
     // One text at a time has little to share among threads; what they share, they wait for by spinning.

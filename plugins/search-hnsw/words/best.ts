@@ -52,9 +52,9 @@ export class Best {
   }
 
   #isWorse (a: number, b: number): boolean {
-    const one = this.#scores[a] ?? 0
-    const other = this.#scores[b] ?? 0
-    return one < other || (one === other && (this.#numbers[a] ?? 0) > (this.#numbers[b] ?? 0))
+    const score = this.#scores[a] ?? 0
+    const otherScore = this.#scores[b] ?? 0
+    return score < otherScore || (score === otherScore && (this.#numbers[a] ?? 0) > (this.#numbers[b] ?? 0))
   }
 
   #swap (a: number, b: number): void {

@@ -87,16 +87,16 @@ function readCommander (source: NodeSource, calls: readonly Call[]): OptionsRead
     if (!['option', 'requiredOption', 'argument'].includes(name)) continue
     const [form, about = ''] = given.map(node => source.string(node))
     const initial = source.value(given.at(-1))
-    const one =
+    const argument =
       form === undefined
         ? undefined
         : name === 'argument'
           ? commanderArgument(form, about)
           : commanderOption(form, about, name === 'requiredOption', given.length > 2 ? initial : undefined)
-    if (one === undefined) whole = false
-    else found.push(one)
+    if (argument === undefined) whole = false
+    else found.push(argument)
   }
-  const required = found.some(one => one.required)
+  const required = found.some(argument => argument.required)
   return reading(whole ? found : undefined, { description: text('description'), usage: undefined, needs: required })
 }
 
@@ -149,9 +149,9 @@ function readYargs (source: NodeSource, calls: readonly Call[]): OptionsReading 
   for (const { name, given } of inOrder(calls)) {
     if (name !== 'option') continue
     const [called, fields] = [source.string(given[0]), source.value(given[1])]
-    const one = called === undefined || !isFields(fields) ? undefined : yargsOption(called, fields)
-    if (one === undefined) whole = false
-    else found.push(one)
+    const argument = called === undefined || !isFields(fields) ? undefined : yargsOption(called, fields)
+    if (argument === undefined) whole = false
+    else found.push(argument)
   }
   if (least > 0 || /\._\b/.test(source.text)) found.push(rest('operands', least))
   return reading(whole ? found : undefined, { usage, needs: least > 0 || found.some(({ required }) => required) })

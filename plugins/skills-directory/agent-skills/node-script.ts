@@ -201,8 +201,8 @@ function isOptional (source: NodeSource, node: Node | null): boolean {
  */
 function isRefused (source: NodeSource, name: string): boolean {
   if (name === '') return true
-  const asked = source
+  const guards = source
     .all(['IfStatement'])
     .filter(node => new RegExp(`^if\\s*\\([^{]*!\\s*${name.replaceAll('$', '\\$')}\\b`).test(source.of(node)))
-  return asked.length === 0 || asked.some(node => /process\.exit|throw|return/.test(source.of(node)))
+  return guards.length === 0 || guards.some(node => /process\.exit|throw|return/.test(source.of(node)))
 }

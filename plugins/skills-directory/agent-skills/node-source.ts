@@ -38,10 +38,10 @@ export class NodeSource {
   /** What a call calls (`program.option(…).argument`: its last name), and with what. */
   call (node: Node): { callee: string, name: string, given: Node[] } {
     const callee = node.firstChild === null ? '' : this.of(node.firstChild)
-    const given = childrenOf(node.getChild('ArgList')).filter(
+    const args = childrenOf(node.getChild('ArgList')).filter(
       ({ name }) => !['(', ')', ',', 'LineComment', 'BlockComment'].includes(name)
     )
-    return { callee, name: /([\w$]+)\s*$/.exec(callee)?.[1] ?? '', given }
+    return { callee, name: /([\w$]+)\s*$/.exec(callee)?.[1] ?? '', given: args }
   }
 
   /**
@@ -97,7 +97,7 @@ export class NodeSource {
   #items (node: Node, depth: number): Literal[] | undefined {
     const values = childrenOf(node)
       .filter(({ name }) => !['[', ']', ',', 'LineComment', 'BlockComment'].includes(name))
-      .map(one => this.value(one, depth + 1))
+      .map(item => this.value(item, depth + 1))
     return values.every(value => value !== undefined) ? values : undefined
   }
 

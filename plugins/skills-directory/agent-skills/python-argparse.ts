@@ -51,7 +51,7 @@ export function readArgparse (source: PythonSource, all: readonly Found[]): Pars
     || found.includes(undefined)
     || all.some(({ call: { name } }) => /\.parse_known_(?:intermixed_)?args$/.test(name))
     || isPassedOn(source, all, receivers)
-  const read = found.flatMap(one => one ?? [])
+  const read = found.flatMap(args => args ?? [])
   return {
     description: source.string(named.get('description')),
     usage: source.string(named.get('usage')),
@@ -114,9 +114,9 @@ function readArgument (source: PythonSource, call: PythonCall, exclusive: boolea
   const flag = names.find(name => name.startsWith('--')) ?? first
   const name = option ? flag.replace(/^-+/, '') : first
   const common = { name, description: helpOf(source, named, name) }
-  const given = named.get('action')
-  if (given !== undefined && source.of(given).endsWith('BooleanOptionalAction')) return flagPair(common, flag)
-  const action = given === undefined ? 'store' : source.value(given)
+  const actionNode = named.get('action')
+  if (actionNode !== undefined && source.of(actionNode).endsWith('BooleanOptionalAction')) return flagPair(common, flag)
+  const action = actionNode === undefined ? 'store' : source.value(actionNode)
   if (action === 'version' || action === 'help') return []
   if (typeof action !== 'string') return undefined
   if (option && flagActions.has(action)) return [{ ...common, kind: 'flag', flag, type: 'string', required: false }]
@@ -156,12 +156,12 @@ export function valueOf (
   named: PythonCall['named'],
   withoutDefault: boolean
 ): Pick<ScriptArgument, 'type' | 'choices' | 'default'> {
-  const given = named.get('type')
+  const typeNode = named.get('type')
   const kind =
-    given === undefined
+    typeNode === undefined
       ? ''
       : source
-          .of(given)
+          .of(typeNode)
           .replace(/^click\./, '')
           .toLowerCase()
   const type =
@@ -178,8 +178,8 @@ export function valueOf (
 
 /** `choices=["a", "b"]`, `type=click.Choice(["a", "b"])`, or what a `metavar="true|false"` says. */
 function choicesOf (source: PythonSource, named: PythonCall['named']): (string | number)[] | undefined {
-  const given = named.get('type')
-  const choice = given?.name === 'CallExpression' ? source.call(given) : undefined
+  const typeNode = named.get('type')
+  const choice = typeNode?.name === 'CallExpression' ? source.call(typeNode) : undefined
   const values = source.value(
     named.get('choices') ?? (choice?.name.endsWith('Choice') === true ? choice.positional[0] : undefined)
   )
@@ -227,6 +227,6 @@ export function helpOf (source: PythonSource, named: PythonCall['named'], name: 
       key === 'default' ? (preset ?? 'none') : key === 'dest' ? name : key === 'prog' ? 'it' : '…'
     )
     .replaceAll('%%', '%')
-  const said = preset === undefined || typeof initial === 'boolean' || /default/i.test(filled)
-  return said ? filled : `${filled}${filled === '' ? '' : ' '}(default: ${preset})`
+  const mentioned = preset === undefined || typeof initial === 'boolean' || /default/i.test(filled)
+  return mentioned ? filled : `${filled}${filled === '' ? '' : ' '}(default: ${preset})`
 }

@@ -190,10 +190,10 @@ const wrapper =
 /** What the script calls the value: the variable it goes to, or the parameter of its function. */
 function nameOf (source: PythonSource, node: Node): { name: string, type: ScriptArgument['type'] } | undefined {
   let type: ScriptArgument['type'] = 'string'
-  let given = node
+  let argument = node
   for (let at = node; at.parent !== null; at = at.parent) {
     const { parent } = at
-    if (parent.name === 'ArgList') given = at
+    if (parent.name === 'ArgList') argument = at
     if (parent.name === 'AssignStatement') {
       const target = parent.firstChild
       return target?.name === 'VariableName' ? { name: source.of(target), type } : undefined
@@ -201,7 +201,7 @@ function nameOf (source: PythonSource, node: Node): { name: string, type: Script
     if (parent.name === 'CallExpression') {
       const call = source.call(parent)
       type = types[call.name] ?? type
-      const parameter = parameterFor(source, parent, given)
+      const parameter = parameterFor(source, parent, argument)
       if (parameter !== undefined) return { name: parameter, type }
       if (!wrapper.test(call.name)) return undefined
     } else if (
@@ -213,11 +213,11 @@ function nameOf (source: PythonSource, node: Node): { name: string, type: Script
 }
 
 /** What a function of the script calls the value that it is given there. */
-function parameterFor (source: PythonSource, node: Node, given: Node): string | undefined {
+function parameterFor (source: PythonSource, node: Node, argument: Node): string | undefined {
   const call = source.call(node)
-  const place = call.positional.findIndex(({ from }) => from === given.from)
+  const place = call.positional.findIndex(({ from }) => from === argument.from)
   const definition = source.root
     .getChildren('FunctionDefinition')
-    .find(one => source.of(one.getChild('VariableName') ?? { from: 0, to: 0 }) === call.name)
+    .find(node => source.of(node.getChild('VariableName') ?? { from: 0, to: 0 }) === call.name)
   return place < 0 || definition === undefined ? undefined : parametersOf(source, definition)[place]
 }

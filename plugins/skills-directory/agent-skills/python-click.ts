@@ -8,7 +8,7 @@ export function readClick (source: PythonSource): ParserReading | undefined {
     node,
     calls: childrenOf(node)
       .filter(({ name }) => name === 'Decorator')
-      .map(one => source.call(one))
+      .map(decorator => source.call(decorator))
   }))
   const groups = decorated.filter(({ calls }) => calls.some(({ name }) => /^(?:click\.)?group$/.test(name)))
   const commands = decorated.filter(({ calls }) =>

@@ -117,7 +117,7 @@ function inlineMetadata (text: string): { inline?: string[] } {
   if (block === undefined) return {}
   try {
     const { dependencies } = parse(block.replace(/^# ?/gm, ''))
-    return { inline: Array.isArray(dependencies) ? dependencies.filter(one => typeof one === 'string') : [] }
+    return { inline: Array.isArray(dependencies) ? dependencies.filter(name => typeof name === 'string') : [] }
   } catch {
     return {} // no TOML: what runs the script will say so
   }

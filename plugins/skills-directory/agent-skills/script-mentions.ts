@@ -76,11 +76,11 @@ export function mentionOf (texts: readonly string[], file: string): Mention {
       if (run || direct) tails.push(tailOf(line.slice(at + length)))
     }
   }
-  const told = tails.filter(tail => tail !== '')
+  const usages = tails.filter(tail => tail !== '')
   return {
     named,
-    always: tails.length > 0 && told.length === tails.length,
-    ...(told[0] !== undefined && { usage: `${name} ${told[0]}` })
+    always: tails.length > 0 && usages.length === tails.length,
+    ...(usages[0] !== undefined && { usage: `${name} ${usages[0]}` })
   }
 }
 

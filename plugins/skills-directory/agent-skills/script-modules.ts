@@ -36,7 +36,9 @@ export function pythonModules (script: string, folder: string, cache: ModuleCach
       }
       const packages = parts.map((_, i) => join(root, ...parts.slice(0, i + 1)))
       const below = [...packages, ...names.map(name => join(root, ...parts, name))]
-      for (const file of below.flatMap(one => [`${one}.py`, join(one, '__init__.py')])) if (isFile(file)) seen.add(file)
+      for (const file of below.flatMap(path => [`${path}.py`, join(path, '__init__.py')])) {
+        if (isFile(file)) seen.add(file)
+      }
     }
   }
   return [...outside].sort()
@@ -60,7 +62,7 @@ export function nodePackages (script: string, folder: string, cache: ModuleCache
         `${at}.ts`,
         at.replace(/\.([cm]?)js$/, '.$1ts'),
         join(at, 'index.js')
-      ].find(one => isFile(one))
+      ].find(file => isFile(file))
       if (found?.startsWith(folder) === true) seen.add(found)
     }
   }

@@ -55,8 +55,8 @@ function defined (
   { parameters, rules }: ScriptCall,
   usage: string | undefined
 ): ToolDefinition {
-  const said = `Run ${SCRIPTS}/${file}${about === '' ? '' : `: ${about}`}`
-  const description = usage === undefined ? said : `${said}${/[.!?…]$/.test(said) ? '' : '.'} Usage: ${usage}`
+  const summary = `Run ${SCRIPTS}/${file}${about === '' ? '' : `: ${about}`}`
+  const description = usage === undefined ? summary : `${summary}${/[.!?…]$/.test(summary) ? '' : '.'} Usage: ${usage}`
   const all = reads_stdin && !parameters.some(({ name }) => name === stdin.name) ? [...parameters, stdin] : parameters
   const [tool] = defineTools([
     { name, description: cut(description, descriptionMax), parameters: all, ...(rules !== undefined && { rules }) }

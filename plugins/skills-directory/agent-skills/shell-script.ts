@@ -126,12 +126,12 @@ function placesOf (main: string, usage: string | undefined): Places {
   )
   const guard = guardOf(main)
   const tested = uses.filter(({ line }) => /\[\[?\s|\btest\s|\bcase\s/.test(line) && !isAssigned(line))
-  const asked = uses.filter(
+  const checked = uses.filter(
     ({ rest, line }) =>
       rest.startsWith(':?') || rest.startsWith('?') || (/\[\[?\s*-z\s/.test(line) && leaves(main, line))
   )
   const plain = uses.filter(use => use.rest === '' && !tested.includes(use))
-  const needed = [...plain, ...asked]
+  const needed = [...plain, ...checked]
     .filter(({ place }) => guard.most === Infinity || place <= guard.most)
     .reduce((most, { place }) => Math.max(most, place), 0)
   const least = guard.exact ? guard.least : Math.max(guard.least, needed)
@@ -141,7 +141,7 @@ function placesOf (main: string, usage: string | undefined): Places {
   )
   const passes =
     /\$[@*]|\$\{[@*]|"\$\{@:|\bshift\b(?!\s+\$\(\()/.test(main)
-    || tested.some(use => !asked.includes(use))
+    || tested.some(use => !checked.includes(use))
     || guard.other
   return { arguments: count <= placesMax ? namedPlaces(main, usage, count, least) : undefined, least, passes }
 }

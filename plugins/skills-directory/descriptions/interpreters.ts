@@ -55,16 +55,16 @@ export class Interpreters {
 
   async #pythonOf (name: string, folder: string): Promise<Python | undefined> {
     const settings = this.#settings[name]
-    const given = settings !== undefined && Object.hasOwn(settings, 'python') ? settings['python'] : undefined
-    if (given === undefined) return undefined
+    const python = settings !== undefined && Object.hasOwn(settings, 'python') ? settings['python'] : undefined
+    if (python === undefined) return undefined
     const about = `[skills.config.${name}] python`
-    if (typeof given !== 'string' || given === '')
+    if (typeof python !== 'string' || python === '')
       return {
         interpreter: 'python3',
         warning: `${about} must be the path of an interpreter or of a virtual environment`
       }
-    if (!/[/\\]/.test(given)) return { interpreter: given } // a command, which is looked up in PATH
-    const path = resolve(folder, fromHome(given))
+    if (!/[/\\]/.test(python)) return { interpreter: python } // a command, which is looked up in PATH
+    const path = resolve(folder, fromHome(python))
     const found = await stat(path).catch(() => undefined)
     if (found?.isDirectory() !== true)
       return found === undefined

@@ -174,7 +174,7 @@ async function describeAll (
     if (!(error instanceof DescriberFault)) throw error
     if (more.length > 0) { // one of them failed, or they are too many for one time limit
       const found: (Described | Fault)[] = []
-      for (const one of folders) found.push(...await describeAll([one], describer, watch))
+      for (const skillFolder of folders) found.push(...await describeAll([skillFolder], describer, watch))
       return found
     }
     // The leftovers of an earlier skill in the thread (for example a timer) may be the cause: a new thread shows this.
@@ -191,8 +191,8 @@ async function withoutSuspects (
   folders: readonly Folder[], found: readonly (Described | Fault)[], describer: Describer, watch: Watch
 ): Promise<(Described | Fault)[]> {
   const faulty = folders.filter((_, i) => {
-    const one = found[i]
-    return one === undefined || 'error' in one || one.broken.length > 0
+    const description = found[i]
+    return description === undefined || 'error' in description || description.broken.length > 0
   })
   if (faulty.length === 0) return [...found]
   await describer.end()

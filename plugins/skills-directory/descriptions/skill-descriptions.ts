@@ -137,9 +137,9 @@ export class Describing {
     const described = await this.#reading.describe(chunk)
     if (this.#closed) return
     const kept = chunk.map(async (folder, i) => {
-      const one = described[i]
-      if (one === undefined) return
-      const timed = 'skill' in one ? { ...one, read_ms } : one
+      const description = described[i]
+      if (description === undefined) return
+      const timed = 'skill' in description ? { ...description, read_ms } : description
       found.set(folder, timed)
       if ('skill' in timed) await this.#cache.put(folder, timed)
     })
@@ -187,12 +187,12 @@ export class Describing {
  */
 function chunksOf (folders: readonly Folder[]): Folder[][] {
   const chunks: Folder[][] = []
-  for (const one of folders) {
+  for (const folder of folders) {
     const last = chunks.at(-1)
-    if (last === undefined || last.length >= togetherMax || one.module || last.some(({ module }) => module)) {
-      chunks.push([one])
+    if (last === undefined || last.length >= togetherMax || folder.module || last.some(({ module }) => module)) {
+      chunks.push([folder])
     } else {
-      last.push(one)
+      last.push(folder)
     }
   }
   return chunks

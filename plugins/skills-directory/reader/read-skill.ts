@@ -40,16 +40,16 @@ interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: Sk
  */
 interface Importing { begun: boolean, inputs: Set<string> }
 
-async function read (given: Folder, data: DescriberData, importing: Importing): Promise<Read> {
-  const { path: folder, name } = given
+async function read (skillFolder: Folder, data: DescriberData, importing: Importing): Promise<Read> {
+  const { path: folder, name } = skillFolder
   const manifestPath = join(folder, MANIFEST)
   const manifested = isThere(manifestPath)
   const { manifest, text } = manifested ? readManifest(manifestPath) : { manifest: {} as ManifestFrame, text: '' }
   refuseOtherName(manifestPath, manifest.name, name)
   const instructionsPath = join(folder, INSTRUCTIONS.find(file => isThere(join(folder, file))) ?? INSTRUCTIONS[0])
-  if (manifest.runtime === 'agent' || (!manifested && !given.module)) {
-    refuseAgentFault(given, manifestPath, manifest)
-    return { ...await readAgentSkill(given, instructionsPath, manifest, data), broken: [] }
+  if (manifest.runtime === 'agent' || (!manifested && !skillFolder.module)) {
+    refuseAgentFault(skillFolder, manifestPath, manifest)
+    return { ...await readAgentSkill(skillFolder, instructionsPath, manifest, data), broken: [] }
   }
   const about = isThere(instructionsPath) ? readInstructions(instructionsPath) : undefined
   refuseOtherName(instructionsPath, about?.name, name)
@@ -65,7 +65,7 @@ async function read (given: Folder, data: DescriberData, importing: Importing): 
   }
   const source = { manifestPath, manifest, module, common, description: about?.description }
   if (runtime === 'native') return readNative(source, text)
-  return await readModule(source, given.revision, data, importing)
+  return await readModule(source, skillFolder.revision, data, importing)
 }
 
 type Common = Pick<DescribedSkill, 'name' | 'instructions' | 'reads_files' | 'config_from' | 'directory' | 'runtime'>

@@ -39,8 +39,8 @@ export async function readScript (
     throw new SkillFault(path, `${name} has no default export that is an object with tools`)
   }
   const { frame, tools } = describe(path, exported)
-  const wrong = checks().frame(frame)?.replace(/^module(?=[/ ])/, () => name)
-  if (wrong !== undefined) throw new SkillFault(path, wrong)
+  const fault = checks().frame(frame)?.replace(/^module(?=[/ ])/, () => name)
+  if (fault !== undefined) throw new SkillFault(path, fault)
   // The check above guarantees the type.
   return {
     module,
@@ -123,8 +123,8 @@ function unreadable (name: string, error: unknown): string {
 /** Checks a tool. */
 function toolSource ({ name, described }: DescribedTool, file: string): ToolSource | BrokenTool {
   const tools: unknown = Object.fromEntries([[name, described]])
-  const wrong = checks().tools(tools)
-  if (wrong !== undefined) return { tool: firstLine(name), error: wrong.replace(/^module(?=[/ ])/, () => file) }
+  const fault = checks().tools(tools)
+  if (fault !== undefined) return { tool: firstLine(name), error: fault.replace(/^module(?=[/ ])/, () => file) }
   const [tool] = Object.values(tools as ScriptTools) // the check guarantees the type
   if (tool === undefined) return { tool: name, error: `${file} has no tool "${name}"` }
   const { parameters = {}, ...more } = tool

@@ -31,19 +31,19 @@ export function readManifest (path: string): { manifest: ManifestFrame, text: st
     const why = firstLine(messageOf(error).replace(/^Invalid TOML document: /, ''))
     throw new SkillFault(path, `skill.toml${where} is not valid TOML: ${why}`, { cause: error })
   }
-  const wrong = checks().frame(values)
-  if (wrong !== undefined) throw new SkillFault(path, wrong)
+  const fault = checks().frame(values)
+  if (fault !== undefined) throw new SkillFault(path, fault)
   return { manifest: values as ManifestFrame, text } // the check above guarantees the type
 }
 
 /** Checks a tool of a `skill.toml`. A tool without a name is identified by its index. */
 export function readTool (value: unknown, index: number): ToolSource | BrokenTool {
-  const wrong = checks().tool(value)
-  if (wrong === undefined) return nativeTool(value as ManifestTool) // the check guarantees the type
-  const given = isObject(value) && typeof value['name'] === 'string' ? firstLine(value['name']) : undefined
+  const fault = checks().tool(value)
+  if (fault === undefined) return nativeTool(value as ManifestTool) // the check guarantees the type
+  const name = isObject(value) && typeof value['name'] === 'string' ? firstLine(value['name']) : undefined
   // The message also has the tool's name, since authors find a tool by its name rather than by its index.
-  const place = `skill.toml/tools/${index}${given === undefined ? '' : ` ("${given}")`}`
-  return { tool: given ?? `tools/${index}`, error: wrong.replace(/^tool(?=[/ ])/, () => place) }
+  const place = `skill.toml/tools/${index}${name === undefined ? '' : ` ("${name}")`}`
+  return { tool: name ?? `tools/${index}`, error: fault.replace(/^tool(?=[/ ])/, () => place) }
 }
 
 function nativeTool ({ command, stdin, cwd, env, parameters = [], ...tool }: ManifestTool): ToolSource {

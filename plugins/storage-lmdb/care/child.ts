@@ -57,22 +57,22 @@ export async function runTask<Name extends keyof Tasks> (
     throw new DamagedFile(`reading it ended a process by ${signalCode}`)
   }
   if (signalCode !== null) throw new Error(`the process for the task "${name}" was ended by ${signalCode}; try again`)
-  const said = parse(stdout)
-  if (said === undefined) {
+  const reply = parse(stdout)
+  if (reply === undefined) {
     throw new Error(`the process for the task "${name}" ended with ${child.exitCode}: ${stderr.trim()}`)
   }
-  if ('damage' in said) throw new DamagedFile(said.damage)
-  if ('failure' in said) throw new Error(said.failure)
-  return said.done as ReturnType<Tasks[Name]> // written by process.ts, whose types are these
+  if ('damage' in reply) throw new DamagedFile(reply.damage)
+  if ('failure' in reply) throw new Error(reply.failure)
+  return reply.done as ReturnType<Tasks[Name]> // written by process.ts, whose types are these
 }
 
 function parse (text: string): Said | undefined {
   try {
-    const said: unknown = JSON.parse(text)
-    if (!isObject(said)) return undefined
-    if (typeof said['damage'] === 'string') return { damage: said['damage'] }
-    if (typeof said['failure'] === 'string') return { failure: said['failure'] }
-    return 'done' in said ? { done: said['done'] } : undefined
+    const reply: unknown = JSON.parse(text)
+    if (!isObject(reply)) return undefined
+    if (typeof reply['damage'] === 'string') return { damage: reply['damage'] }
+    if (typeof reply['failure'] === 'string') return { failure: reply['failure'] }
+    return 'done' in reply ? { done: reply['done'] } : undefined
   } catch {
     return undefined
   }

@@ -48,8 +48,8 @@ export class Content {
     const dense = this.#executions - this.#aside
     const isWithin = dense === 0 || (this.#first === first && this.#last === last)
     if (dense !== last - first + 1 || this.#aside !== aside || this.#below !== aside || !isWithin) {
-      const said = `${first} to ${last} and ${aside} older ones`
-      throw new Damage(`it has ${this.#executions} executions, and says that they are ${said}`)
+      const expected = `${first} to ${last} and ${aside} older ones`
+      throw new Damage(`it has ${this.#executions} executions, and says that they are ${expected}`)
     }
     if (this.#rows !== this.#ids || this.#idsCount !== this.#executions) {
       throw new Damage('its table of ids is not that of its executions')

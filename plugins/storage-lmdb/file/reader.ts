@@ -40,11 +40,11 @@ export class PageReader {
   overflow ({ value, size }: Node, pageSize: number): { value: Buffer, first: bigint, pages: number } {
     const first = value.readBigUInt64LE(0)
     const pages = Math.ceil((headerBytes + size) / pageSize)
-    const said = value.readBigUInt64LE(16)
+    const storedPages = value.readBigUInt64LE(16)
     if (first < 2n || Number(first) * pageSize > this.bytes) {
       throw new Damage(`a value is in page ${first}, past the end of the file`)
     }
-    if (said !== BigInt(pages)) throw new Damage(`a value of ${size} bytes has ${said} pages`)
+    if (storedPages !== BigInt(pages)) throw new Damage(`a value of ${size} bytes has ${storedPages} pages`)
     const bytes = this.#read(Number(first) * pageSize, headerBytes + size)
     if (bytes === undefined) throw new Damage(`the value in page ${first} goes past the end of the file`)
     const header = headerOf(bytes)

@@ -57,5 +57,5 @@ function areTexts (value: Record<string, unknown>, ...names: string[]): boolean 
 }
 
 function isEachText (value: unknown): boolean {
-  return isObject(value) && Object.values(value).every(one => typeof one === 'string')
+  return isObject(value) && Object.values(value).every(text => typeof text === 'string')
 }
