@@ -82,13 +82,13 @@ function fromText (schema: Setting['schema'], text: string): unknown {
  * may belong to the user.
  */
 function refuseUnknownVariables (env: ConfigSources['env'], settings: readonly Setting[], where: string): void {
-  const known = new Set(settings.map(({ variable }) => variable))
+  const variables = new Set(settings.map(({ variable }) => variable))
   const prefixes = new Set(settings.filter(({ path }) => path.length > 1)
     .map(({ path, variable }) => variable.slice(0, -(path.at(-1) ?? '').length)))
   for (const name of Object.keys(env)) {
-    if (!name.startsWith('SKILLET_') || known.has(name)) continue
+    if (!name.startsWith('SKILLET_') || variables.has(name)) continue
     if ([...prefixes].some(prefix => name.startsWith(prefix))) {
-      throw new Error(`${where}: ${name} is no setting${didYouMean(name, [...known])}`)
+      throw new Error(`${where}: ${name} is no setting${didYouMean(name, [...variables])}`)
     }
   }
 }
@@ -97,7 +97,7 @@ function refuseUnknownVariables (env: ConfigSources['env'], settings: readonly S
 function resolvePaths (values: JsonObject, settings: readonly Setting[], from: string): void {
   for (const { path, schema } of settings) {
     const format = isObject(schema.items) ? schema.items['format'] : schema.format
-    if (!pathFormats.some(known => known === format)) continue
+    if (!pathFormats.some(pathFormat => pathFormat === format)) continue
     const table = path.slice(0, -1).reduce((inner: unknown, name) => isObject(inner) ? inner[name] : undefined, values)
     const name = path.at(-1) ?? ''
     if (!isObject(table) || !Object.hasOwn(table, name)) continue

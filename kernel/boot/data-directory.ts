@@ -58,9 +58,9 @@ function refusal ({ text, remedy }: DirectoryFault, cause?: unknown): Error {
 export function findDirectoryFaults (directory: string): DirectoryFault[] {
   const user = process.geteuid?.()
   const path = resolve(directory)
-  const found = lstatSync(path, { throwIfNoEntry: false })
-  if (user === undefined || found === undefined) return []
-  if (found.isSymbolicLink()) {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (user === undefined || stats === undefined) return []
+  if (stats.isSymbolicLink()) {
     const remedy = 'name the directory it leads to with --data-dir'
     return [{ text: `the data directory ${path} is a symbolic link`, remedy }]
   }

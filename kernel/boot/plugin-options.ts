@@ -13,15 +13,15 @@ export function rememberChecked (options: object, schema: object): void {
 /**
  * Checks the options of a plugin and fills in their default values. Options of a configuration that was loaded with the
  * plugin's sections were checked there, and are not checked again.
- * @param given the values of the section `[plugin.NAME]`; they are not changed
+ * @param values the values of the section `[plugin.NAME]`; they are not changed
  * @throws Error with the fault; the message begins with `plugin.NAME`
  */
 export function pluginOptions (
   { name, options: schema }: Pick<AnyPlugin, 'name' | 'options'>,
-  given: JsonObject
+  values: JsonObject
 ): JsonObject {
-  if (schema !== undefined && checkedOptions.get(given) === schema) return given
-  const options = structuredClone(given)
+  if (schema !== undefined && checkedOptions.get(values) === schema) return values
+  const options = structuredClone(values)
   if (schema === undefined) {
     if (Object.keys(options).length > 0) throw new Error(`plugin.${name} has settings, but the plugin takes none`)
     return options

@@ -112,16 +112,16 @@ export class Providers {
 
 /** @param names the names of their plugins, in the same order @throws Error when two plugins run the same runtime */
 function byRuntime (executors: readonly Executor[], names: readonly string[]): Map<string, Executor> {
-  const found = new Map<string, Executor>()
+  const executorOf = new Map<string, Executor>()
   for (const [i, executor] of executors.entries()) {
-    const other = found.get(executor.runtime)
+    const other = executorOf.get(executor.runtime)
     if (other !== undefined) {
       const both = `"${names[executors.indexOf(other)]}" and "${names[i]}"`
       throw new Error(`the plugins ${both} both run the runtime "${executor.runtime}"; there can be one`)
     }
-    found.set(executor.runtime, executor)
+    executorOf.set(executor.runtime, executor)
   }
-  return found
+  return executorOf
 }
 
 function single<T> (slot: string, services: readonly T[]): T {

@@ -109,11 +109,11 @@ function conflict ({ id, status }: Execution): SkilletError {
  * file or starts a command.
  */
 function isOfDeadProcess (processes: Processes): (unfinished: { owner: ProcessIdentity }) => boolean {
-  const known = new Map<string, boolean>()
+  const aliveByOwner = new Map<string, boolean>()
   return ({ owner }) => {
     const key = `${owner.pid} ${owner.started}`
-    let lives = known.get(key)
-    if (lives === undefined) known.set(key, lives = processes.isAlive(owner))
+    let lives = aliveByOwner.get(key)
+    if (lives === undefined) aliveByOwner.set(key, lives = processes.isAlive(owner))
     return !lives
   }
 }

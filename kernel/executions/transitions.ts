@@ -13,8 +13,8 @@ export type TransitionTable = ReadonlyMap<string, ReadonlyMap<string, string>>
 export function compileTransitions (machine: AnyStateMachine): TransitionTable {
   const table = new Map<string, Map<string, string>>()
   for (const [name, state] of Object.entries(machine.root.states)) {
-    const refuse = (what: string): never => { throw new Error(
-      `state "${name}" of machine "${machine.id}" has ${what}; only states and events compile to a table`
+    const refuse = (feature: string): never => { throw new Error(
+      `state "${name}" of machine "${machine.id}" has ${feature}; only states and events compile to a table`
     ) }
     if (state.type !== 'atomic' && state.type !== 'final') refuse('nested states')
     if (state.invoke.length > 0) refuse('an invocation')

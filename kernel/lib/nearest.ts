@@ -8,8 +8,8 @@ import { closest, distance } from 'fastest-levenshtein'
 export function nearest (mistaken: string, known: Iterable<string>): string | undefined {
   const names = [...known]
   if (names.length === 0 || mistaken.length > 100) return undefined
-  const found = closest(mistaken, names)
-  if (distance(mistaken, found) <= Math.max(2, Math.floor(found.length / 3))) return found
+  const nearestName = closest(mistaken, names)
+  if (distance(mistaken, nearestName) <= Math.max(2, Math.floor(nearestName.length / 3))) return nearestName
   const longer = names.filter(name => shortens(mistaken, name) || name.split(/[_.-]+/).includes(mistaken))
   return longer.length === 1 ? longer[0] : undefined
 }
@@ -24,6 +24,6 @@ function shortens (short: string, name: string): boolean {
 
 /** The text `; did you mean "…"?`, or an empty text when no known name is near. */
 export function didYouMean (mistaken: string, known: Iterable<string>): string {
-  const found = nearest(mistaken, known)
-  return found === undefined ? '' : `; did you mean "${found}"?`
+  const nearestName = nearest(mistaken, known)
+  return nearestName === undefined ? '' : `; did you mean "${nearestName}"?`
 }

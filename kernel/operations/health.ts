@@ -29,18 +29,18 @@ export const health = operation({
   handler ({ catalog: { quarantined, warnings }, plugins, search, uptime_seconds, version: { version } }) {
     const states = plugins()
     const now = uptime_seconds()
-    const found = search.state?.()
+    const searchState = search.state?.()
     let answer = answers.get(states)
     if (
       answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings
-      || answer.found !== found || answer.output.version !== version
+      || answer.found !== searchState || answer.output.version !== version
     ) {
       answer = {
         uptime_seconds: now,
         of: quarantined,
         warnings,
-        found,
-        output: outputOf(states, quarantined, warnings, version, now, found)
+        found: searchState,
+        output: outputOf(states, quarantined, warnings, version, now, searchState)
       }
       answers.set(states, answer)
     }

@@ -114,7 +114,7 @@ function withSafeIntegers (schema: object): object {
   const copy: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
     if (namedSchemas.has(key) && typeof value === 'object' && value !== null) {
-      copy[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, safe(one)]))
+      copy[key] = Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, safe(schema)]))
     } else {
       copy[key] = dataKeywords.has(key) ? value : safe(value)
     }
@@ -141,12 +141,12 @@ function explain (errors: readonly ErrorObject[], root: string): string {
   switch (error.keyword) {
     case 'additionalProperties': {
       const name = String(params['additionalProperty'])
-      const known = typeof error.parentSchema?.['properties'] === 'object'
+      const fields = typeof error.parentSchema?.['properties'] === 'object'
         ? Object.keys(error.parentSchema['properties'])
         : []
       const [pattern] = Object.keys(error.parentSchema?.['patternProperties'] ?? {})
       if (pattern !== undefined) return `${where} has a field "${shorten(name)}"; names must match "${pattern}"`
-      return `${where} has an unknown field "${shorten(name)}"${didYouMean(name, known)}`
+      return `${where} has an unknown field "${shorten(name)}"${didYouMean(name, fields)}`
     }
     case 'required': {
       const names = missing(errors)
@@ -178,11 +178,11 @@ function missing (errors: readonly ErrorObject[]): string[] {
 
 /** An unknown field whose name is near to the name of a missing field: probably a misspelled name. */
 function mistakenFor (names: readonly string[], { data, parentSchema }: ErrorObject): string | undefined {
-  const known: unknown = parentSchema?.['properties']
-  if (parentSchema?.['additionalProperties'] !== false || !isObject(data) || !isObject(known)) return undefined
+  const properties: unknown = parentSchema?.['properties']
+  if (parentSchema?.['additionalProperties'] !== false || !isObject(data) || !isObject(properties)) return undefined
   return Object.keys(data)
     .slice(0, comparedMax)
-    .find(field => !Object.hasOwn(known, field) && nearest(field, names) !== undefined)
+    .find(field => !Object.hasOwn(properties, field) && nearest(field, names) !== undefined)
 }
 
 function shorten (name: string): string {

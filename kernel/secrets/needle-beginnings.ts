@@ -43,8 +43,8 @@ export class Beginnings {
   * first (text: string): Steps<number> {
     for (let from = 0; from < text.length; from += stepUnits) {
       const to = Math.min(from + stepUnits, text.length)
-      const found = this.next(text, from, to)
-      if (found < to) return found
+      const index = this.next(text, from, to)
+      if (index < to) return index
       yield
     }
     return text.length

@@ -53,10 +53,10 @@ export class Needles {
         if (group.length <= fewNeedles && !group.some(needle => mayBeIn(text, needle))) continue
         const automaton = this.#automaton ?? (yield* Automaton.of(group))
         if (this.#groups.length === 1) this.#automaton = automaton
-        const found = yield* automaton.search(text, first, this.#beginnings)
-        spans = joinSpans(spans, found.spans)
-        if ((cut === 'end' || cut === 'both') && found.pieceAtEnd >= needleMin) {
-          spans = joinSpans(spans, [text.length - found.pieceAtEnd, text.length])
+        const matches = yield* automaton.search(text, first, this.#beginnings)
+        spans = joinSpans(spans, matches.spans)
+        if ((cut === 'end' || cut === 'both') && matches.pieceAtEnd >= needleMin) {
+          spans = joinSpans(spans, [text.length - matches.pieceAtEnd, text.length])
         }
       }
     }

@@ -47,15 +47,15 @@ export class SecretFile implements Secrets {
   }
 
   of (skill: string, names: readonly string[]): SkillSecrets {
-    const found: SkillSecrets = { values: {}, missing: [] }
+    const secrets: SkillSecrets = { values: {}, missing: [] }
     const own = this.#read().get(skill)
     for (const name of names) {
       const value = own?.get(name)
         ?? (Object.hasOwn(this.#env, name) && !isServersOwn(name) ? this.#env[name] : undefined)
-      if (value === undefined || value === '') found.missing.push(name)
-      else found.values[name] = value
+      if (value === undefined || value === '') secrets.missing.push(name)
+      else secrets.values[name] = value
     }
-    return found
+    return secrets
   }
 
   /** @throws SkilletError INVALID_PARAMETERS when these are not valid names of a skill and a secret */
@@ -86,10 +86,10 @@ export class SecretFile implements Secrets {
     checkNames(skill, name)
     return await this.#change(values => {
       const own = new Map(values.get(skill))
-      const found = own.delete(name)
+      const removed = own.delete(name)
       if (own.size === 0) values.delete(skill)
       else values.set(skill, own)
-      return found
+      return removed
     })
   }
 

@@ -129,18 +129,18 @@ class Dynamic {
   /** The names of parameters that have no value yet, and values that follow from the type or from the file system. */
   async #parameters ([target = '', ...given]: readonly string[], current: string): Promise<Candidate[]> {
     const { skill_name, tool_name } = splitTarget(target)
-    const found = await this.#ask(quick, async gateway => {
+    const parameters = await this.#ask(quick, async gateway => {
       const skill = await gateway.invoke(getSkill, { name: skill_name }, this.#call())
       return skill.tools.filter(({ name }) => name === tool_name).flatMap(({ parameters }) => parameters)
     }, skill_name)
-    const names = found.map(({ name }) => name)
+    const names = parameters.map(({ name }) => name)
     const equals = equalsOf(current, names)
     if (equals === -1) {
       const named = new Set(given.map(pair => pair.slice(0, equalsOf(pair, names))))
-      return found.filter(({ name }) => !named.has(name) && typeable.test(name))
+      return parameters.filter(({ name }) => !named.has(name) && typeable.test(name))
         .map(({ name, description }) => ({ word: `${name}=`, about: description }))
     }
-    const parameter = found.find(({ name }) => name === current.slice(0, equals))
+    const parameter = parameters.find(({ name }) => name === current.slice(0, equals))
     const lead = current.slice(0, equals + 1)
     if (parameter === undefined) return []
     const values = parameter.type === 'boolean'
@@ -208,7 +208,7 @@ async function executions (gateway: Gateway, unfinished: boolean, { signal }: Co
 async function files (path: string, lead: string, cwd: string, foldersOnly: boolean): Promise<Candidate[]> {
   const slash = path.lastIndexOf('/') + 1
   const folder = path.slice(0, slash)
-  const found: Candidate[] = []
+  const candidates: Candidate[] = []
   try {
     const at = resolve(cwd, fromHome(folder))
     for await (const entry of await opendir(at)) {
@@ -217,10 +217,10 @@ async function files (path: string, lead: string, cwd: string, foldersOnly: bool
       ) {
         continue
       }
-      if (entry.isDirectory()) found.push({ word: `${lead}${folder}${entry.name}/` })
-      else if (!foldersOnly) found.push({ word: lead + folder + entry.name })
-      if (found.length >= filesMax) break
+      if (entry.isDirectory()) candidates.push({ word: `${lead}${folder}${entry.name}/` })
+      else if (!foldersOnly) candidates.push({ word: lead + folder + entry.name })
+      if (candidates.length >= filesMax) break
     }
   } catch {} // no such folder: no completions
-  return found.sort((a, b) => a.word < b.word ? -1 : 1)
+  return candidates.sort((a, b) => a.word < b.word ? -1 : 1)
 }

@@ -41,38 +41,38 @@ export async function follow (
     shown.set(execution.id, execution.status)
   }
   for (const execution of present.toReversed()) see(execution, true)
-  let known = new Set(present.map(({ id }) => id))
+  let knownIds = new Set(present.map(({ id }) => id))
   while (await elapsed(poll_ms, signal)) {
     for (const [id, before] of open) {
       const execution = await gateway.invoke(getExecution, { id }, call).catch(pruned)
       if (execution === undefined) open.delete(id)
       else if (execution.status !== before) see(execution)
     }
-    const newer = await newSince(gateway, known, call)
+    const newer = await newSince(gateway, knownIds, call)
     for (const execution of newer.toReversed()) see(execution)
-    known = new Set([...newer.map(({ id }) => id), ...known].slice(0, page_max))
+    knownIds = new Set([...newer.map(({ id }) => id), ...knownIds].slice(0, page_max))
   }
 }
 
 /** The executions that are newer than the first known one, newest first. */
 async function newSince (
   gateway: Gateway,
-  known: ReadonlySet<string>,
+  knownIds: ReadonlySet<string>,
   call: { transport: 'cli', signal: AbortSignal }
 ): Promise<ExecutionSummary[]> {
-  const found: ExecutionSummary[] = []
+  const newer: ExecutionSummary[] = []
   let cursor: string | undefined
   // Most often there are no new executions, so the first page is short.
-  for (let limit = 10; found.length < new_max; limit = page_max) {
+  for (let limit = 10; newer.length < new_max; limit = page_max) {
     const page = await gateway.invoke(listExecutions, { limit, ...(cursor !== undefined && { cursor }) }, call)
     for (const execution of page.executions) {
-      if (known.has(execution.id)) return found
-      found.push(execution)
+      if (knownIds.has(execution.id)) return newer
+      newer.push(execution)
     }
     cursor = page.next_cursor
     if (cursor === undefined) break
   }
-  return found
+  return newer
 }
 
 function pruned (error: unknown): undefined {

@@ -89,16 +89,16 @@ function report (error: unknown, { argv, terminal, interrupted, fault }: Ending)
   } else if (terminal.unread.aborted && error instanceof SkilletError && error.code === 'CANCELLED') {
     return EXIT_UNREAD
   }
-  const known = error instanceof SkilletError ? error
+  const failure = error instanceof SkilletError ? error
     : new SkilletError(
       usage ? 'INVALID_PARAMETERS' : 'INTERNAL',
       [error, ...(usage && fault !== undefined ? [fault] : [])].map(messageOf).join('\n').replace(/^error: /, '')
     )
   const shown = (text: string): string => terminal.watched ? steady(text) : text
-  if (argv.includes('--json')) terminal.err(`${JSON.stringify(known.envelope())}\n`)
-  else terminal.err(`error: ${shown(`${known.message}${stderrOf(known)}`)}\n`)
-  if (known.kind === 'internal' && known.cause !== undefined) terminal.err(`${shown(messageOf(known.cause))}\n`)
-  return EXIT_CODES[known.kind]
+  if (argv.includes('--json')) terminal.err(`${JSON.stringify(failure.envelope())}\n`)
+  else terminal.err(`error: ${shown(`${failure.message}${stderrOf(failure)}`)}\n`)
+  if (failure.kind === 'internal' && failure.cause !== undefined) terminal.err(`${shown(messageOf(failure.cause))}\n`)
+  return EXIT_CODES[failure.kind]
 }
 
 /** The standard error of a failed command, for the user. */

@@ -54,9 +54,9 @@ function optionRow ({ flags, description, argChoices }: Option): string {
   return row(flags, description, argChoices)
 }
 
-function row (what: string, about: string, choices: readonly string[] | undefined): string {
+function row (term: string, about: string, choices: readonly string[] | undefined): string {
   const text = choices === undefined ? about : `${about}: ${choices.join(', ')}`
-  return `| \`${what.replaceAll('|', '\\|')}\` | ${text.replaceAll('|', '\\|')} |`
+  return `| \`${term.replaceAll('|', '\\|')}\` | ${text.replaceAll('|', '\\|')} |`
 }
 
 function placeholder (argument: Argument): string {

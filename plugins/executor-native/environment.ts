@@ -18,14 +18,14 @@ export function environmentOf (
 
 /** The environments of commands by what their skills declare, each computed once: the server's does not change. */
 export class Environments {
-  readonly #known = new WeakMap<readonly string[], Environment>()
+  readonly #environments = new WeakMap<readonly string[], Environment>()
 
   /** The same object each time, since its text is cached. */
   of (declared: readonly string[]): Environment {
-    const known = this.#known.get(declared)
-    if (known !== undefined) return known
+    const cached = this.#environments.get(declared)
+    if (cached !== undefined) return cached
     const environment = environmentOf(declared)
-    this.#known.set(declared, environment)
+    this.#environments.set(declared, environment)
     return environment
   }
 }

@@ -12,9 +12,9 @@ export async function examine (
   const users = new Map<string, string[]>()
   for (const skill of skills) {
     const { name, directory } = skill
-    for (const found of skill.tools) {
-      const { name: tool, command } = found
-      if (command === undefined || runtimeOf(skill, found) !== 'native') continue
+    for (const definition of skill.tools) {
+      const { name: tool, command } = definition
+      if (command === undefined || runtimeOf(skill, definition) !== 'native') continue
       const program = programOf(command.program, directory)
       const those = users.get(program) ?? []
       users.set(program, those)
@@ -22,9 +22,9 @@ export async function examine (
     }
   }
   const findings: Finding[] = []
-  let found = 0
+  let installed = 0
   for (const [program, tools] of users) {
-    if (await isThere(program, path)) found++
+    if (await isThere(program, path)) installed++
     else {
       const remedy = howToInstall(program)
       findings.push({
@@ -35,9 +35,9 @@ export async function examine (
       })
     }
   }
-  if (found > 0) {
+  if (installed > 0) {
     findings.unshift({
-      level: 'ok', about: 'commands', text: `${found} of ${users.size} that native tools start are there`
+      level: 'ok', about: 'commands', text: `${installed} of ${users.size} that native tools start are there`
     })
   }
   return findings

@@ -18,9 +18,9 @@ export default definePlugin({
   slot: 'executor',
   options,
   sections: [executionSection],
-  setup (context, { helpers: given, helper }) {
+  setup (context, { helpers: configured, helper }) {
     const { config, scope, log, health } = context
-    const helpers = given || Math.min(8, availableParallelism())
+    const helpers = configured || Math.min(8, availableParallelism())
     const confiner = createConfiner(context, helpers)
     scope.defer(() => confiner.close())
     const executor = new NativeExecutor({

@@ -8,7 +8,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 const known_ms = 1_000
 const knownMax = 256
 
-const known = new Map<string, { place: string, until_ms: number }>()
+const locations = new Map<string, { place: string, until_ms: number }>()
 
 /**
  * Finds a program, so that its process need not try each folder of PATH: that took as long as the command `true`.
@@ -19,15 +19,15 @@ const known = new Map<string, { place: string, until_ms: number }>()
 export function locate (program: string, path: string): string {
   if (program.includes('/')) return program
   const key = `${program}\0${path}`
-  const found = known.get(key)
+  const cached = locations.get(key)
   if (
-    found !== undefined && found.until_ms > performance.now() && (found.place === program || isProgram(found.place))
+    cached !== undefined && cached.until_ms > performance.now() && (cached.place === program || isProgram(cached.place))
   ) {
-    return found.place
+    return cached.place
   }
   const place = find(program, path)
-  if (known.size >= knownMax) known.clear()
-  known.set(key, { place, until_ms: performance.now() + known_ms })
+  if (locations.size >= knownMax) locations.clear()
+  locations.set(key, { place, until_ms: performance.now() + known_ms })
   return place
 }
 

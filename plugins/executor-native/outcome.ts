@@ -48,7 +48,7 @@ export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer
   // A command that starts others, such as a shell, reports when one of them is missing.
   const [, missing] = (details.exit_code === 127
     ? /([\w.+-]+)['’]?: (?:command not found|not found|No such file or directory)$/
-    : notStarted).exec(quote)?.filter(found => found !== undefined) ?? []
+    : notStarted).exec(quote)?.filter(group => group !== undefined) ?? []
   const module = moduleMissing(stderr, subject.script)
   const remedy = module === undefined ? hint(missing) : `; install it: ${module.install}`
   return {

@@ -146,8 +146,8 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
 const knownVariables = new WeakMap<Environment, { count: number, text: string }>()
 
 function variablesOf (env: Environment): { count: number, text: string } {
-  const known = knownVariables.get(env)
-  if (known !== undefined) return known
+  const cached = knownVariables.get(env)
+  if (cached !== undefined) return cached
   const variables = Object.entries(env)
   const made = { count: variables.length, text: variables.map(([name, value]) => `${name}=${value}\0`).join('') }
   knownVariables.set(env, made)

@@ -33,6 +33,6 @@ async function isOpenDirectory (path: string): Promise<boolean> {
 
 async function isThere (program: string, path: string): Promise<boolean> {
   const candidates = program.includes('/') ? [program] : path.split(':').map(folder => join(folder, program))
-  const found = await Promise.all(candidates.map(candidate => access(candidate).then(() => true, () => false)))
-  return found.includes(true)
+  const accessible = await Promise.all(candidates.map(candidate => access(candidate).then(() => true, () => false)))
+  return accessible.includes(true)
 }

@@ -85,9 +85,9 @@ export class HybridSearch implements Search {
     this.#embedder?.start()
   }
 
-  async search (asked: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer> {
+  async search (text: string, options: SearchOptions, signal: AbortSignal): Promise<SearchAnswer> {
     signal.throwIfAborted()
-    const query = essenceOf(asked)
+    const query = essenceOf(text)
     if (this.#embedder !== undefined && this.#current !== undefined && this.#current.texts.length > 0) {
       this.#embedder.start()
       const { patience_ms = 0 } = options
@@ -95,8 +95,8 @@ export class HybridSearch implements Search {
       signal.throwIfAborted()
     }
     const key = this.#keyOf(query, options)
-    const known = this.#answers.get(key)
-    if (known !== undefined) return known
+    const cached = this.#answers.get(key)
+    if (cached !== undefined) return cached
     const current = this.#current
     if (current === undefined) return { mode: 'lexical', results: [] }
     const answer = await this.#answer(query, options, current, signal)
@@ -116,9 +116,9 @@ export class HybridSearch implements Search {
       const match = lexical.match(query)
       try {
         const byWords = best(match, wanted, among)
-        const found = await question?.compare(byWords, signal)
-        const ranking = rank(byWords, query, lexical, match, found, top_k)
-        return { mode: found === undefined ? 'lexical' : 'hybrid', results: resultsOf(ranking, min_score, lexical) }
+        const byMeaning = await question?.compare(byWords, signal)
+        const ranking = rank(byWords, query, lexical, match, byMeaning, top_k)
+        return { mode: byMeaning === undefined ? 'lexical' : 'hybrid', results: resultsOf(ranking, min_score, lexical) }
       } finally {
         lexical.release(match)
       }
@@ -174,11 +174,11 @@ function rightsOf (allows: Allows, { lexical: { tools }, allowed }: Findables): 
 function resultsOf ({ tools, scores }: Ranking, min_score: number, index: LexicalIndex): SearchAnswer['results'] {
   const results: SearchAnswer['results'] = []
   for (let i = 0; i < tools.length; i++) {
-    const found = index.tools[tools[i] ?? 0]
+    const tool = index.tools[tools[i] ?? 0]
     const score = scores[i] ?? 0
     if (score < min_score) break // scores fall
-    if (found === undefined) continue
-    const { skill_name, tool_name, description } = found
+    if (tool === undefined) continue
+    const { skill_name, tool_name, description } = tool
     results.push({ skill_name, tool_name, description, score })
   }
   return results

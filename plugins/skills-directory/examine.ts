@@ -32,12 +32,12 @@ export async function examine (skills: readonly SkillDefinition[], signal: Abort
     const [interpreter = 'python3'] = need.script.interpreter
     python.set(interpreter, [...(python.get(interpreter) ?? []), need])
   }
-  const found = await mapAtMost(
+  const findings = await mapAtMost(
     askedMax,
     [...python],
     async ([interpreter, needs]) => await examinePython(interpreter, needs, signal)
   )
-  return [...found.flat(), ...examineNode(needs.filter(({ script }) => script.language === 'node'))]
+  return [...findings.flat(), ...examineNode(needs.filter(({ script }) => script.language === 'node'))]
 }
 
 async function examinePython (interpreter: string, needs: readonly Need[], signal: AbortSignal): Promise<Finding[]> {

@@ -13,9 +13,9 @@ const attempts = 3
  */
 export async function checkFile (file: string): Promise<Meta | undefined> {
   for (let attempt = 1; ; attempt++) {
-    const found = await look(file)
-    if (typeof found !== 'string') return found
-    if (attempt === attempts) throw damaged(file, found)
+    const result = await look(file)
+    if (typeof result !== 'string') return result
+    if (attempt === attempts) throw damaged(file, result)
     await new Promise(resolve => { setTimeout(resolve, 20) })
   }
 }

@@ -75,16 +75,16 @@ export class History {
   }
 
   async unfinished (): Promise<UnfinishedExecution[]> {
-    const found: UnfinishedExecution[] = []
+    const unfinished: UnfinishedExecution[] = []
     for (let after: string | undefined; ;) {
       const from = after === undefined ? {} : { start: after, exclusiveStart: true }
       const entries = Array.from(this.#env.unfinished.getRange({ limit: unfinishedPerTurn, ...from }))
       for (const { key: id, value } of entries) {
         const owner = this.#ownerOf(Number(value))
-        if (owner !== null) found.push({ id, owner })
+        if (owner !== null) unfinished.push({ id, owner })
       }
       after = entries.at(-1)?.key
-      if (after === undefined) return found
+      if (after === undefined) return unfinished
       await setImmediate()
     }
   }

@@ -34,8 +34,8 @@ export class Names {
 
   /** The number of a pair; a new number if the pair has none yet. Within a transaction, after `refresh`. */
   numberOf (skill_name: string, tool_name: string): number {
-    const known = this.#numbers.get(skill_name)?.get(tool_name)
-    if (known !== undefined) return known
+    const existing = this.#numbers.get(skill_name)?.get(tool_name)
+    if (existing !== undefined) return existing
     if (this.#pairs.length >= this.#max) return 0
     this.#env.names.putSync(this.#pairs.length + 1, JSON.stringify([skill_name, tool_name]))
     return this.#add([skill_name, tool_name])

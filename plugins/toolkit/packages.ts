@@ -61,10 +61,10 @@ export function packagesOf (command: string): SystemPackages | undefined {
  * where that is not known.
  */
 export function howToInstall (command: string): string | undefined {
-  const found = packages.get(command)
-  if (found === undefined) return undefined
+  const names = packages.get(command)
+  if (names === undefined) return undefined
   return [
-    ...(found.debian === undefined ? [] : [`apt-get install ${found.debian} (Debian, Ubuntu)`]),
-    ...(found.homebrew === undefined ? [] : [`brew install ${found.homebrew} (Homebrew)`])
+    ...(names.debian === undefined ? [] : [`apt-get install ${names.debian} (Debian, Ubuntu)`]),
+    ...(names.homebrew === undefined ? [] : [`brew install ${names.homebrew} (Homebrew)`])
   ].join(' or ')
 }

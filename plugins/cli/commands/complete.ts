@@ -9,8 +9,8 @@ import { plain } from '../terminal/layout.ts'
 const define: DefineCommand = (command, context) => {
   command.argument('[words...]').action(async (words: readonly string[]) => {
     const { commands } = await import('../table.ts')
-    const found = await complete(commands, words, context)
-    context.terminal.out(found.filter(({ word }) => word === plain(word))
+    const candidates = await complete(commands, words, context)
+    context.terminal.out(candidates.filter(({ word }) => word === plain(word))
       .map(({ word, about }) => `${word}${about === undefined ? '' : `\t${plain(about).slice(0, 100)}`}\n`)
       .join(''))
   })

@@ -18,14 +18,14 @@ const define: DefineCommand = (command, { terminal }) => {
     .option('--project', 'use the file of the project in this folder')
     .option('--json', 'print JSON')
     .action(async (
-      asked: string,
+      clientName: string,
       flags: string[],
       { print = false, project = false, json = false }: { print?: boolean, project?: boolean, json?: boolean }
     ) => {
-      if (!isClient(asked)) {
-        throw new UsageError(`there is no client "${asked}"; there are ${Object.keys(clients).join(', ')}`)
+      if (!isClient(clientName)) {
+        throw new UsageError(`there is no client "${clientName}"; there are ${Object.keys(clients).join(', ')}`)
       }
-      const client: Client = clients[asked]
+      const client: Client = clients[clientName]
       const path = pathOf(client, project, terminal)
       const entry = {
         ...(client.typed && { type: 'stdio' }),
@@ -39,7 +39,7 @@ const define: DefineCommand = (command, { terminal }) => {
       }
       const changed = await addEntry(path, client.key, entry)
       const text = changed ? `wrote ${name} into ${path}; start ${client.title} again` : `${path} has it already`
-      terminal.out(json ? `${JSON.stringify({ client: asked, path, changed })}\n` : `${text}\n`)
+      terminal.out(json ? `${JSON.stringify({ client: clientName, path, changed })}\n` : `${text}\n`)
     })
 }
 export default define

@@ -177,8 +177,8 @@ function repairText ({ damage, aside, kept, lost, gaps }: Repair): string {
   if (damage === null) {
     return `Nothing is wrong with the history, which has ${executionsIn(kept)}. Nothing was changed.\n`
   }
-  const known = lost === 0 ? 'None is lost.' : `Lost: ${executionsIn(lost ?? 0)}.`
-  const missing = lost === null ? 'It is not known how many are lost.' : known
+  const lossText = lost === 0 ? 'None is lost.' : `Lost: ${executionsIn(lost ?? 0)}.`
+  const missing = lost === null ? 'It is not known how many are lost.' : lossText
   const time = (at: string | null, otherwise: string): string => at === null ? otherwise : localTime(at)
   return [
     `The history was damaged: ${damage}.`,

@@ -19,12 +19,12 @@ const define: DefineCommand = (command, context) => {
     async act ({ gateway }, { json = false }, words) {
       const { terminal, signal } = context
       const { out, colors: { out: { bold, cyan, dim } }, columns } = terminal
-      const found = await showing(gateway, terminal, signal, () =>
+      const answer = await showing(gateway, terminal, signal, () =>
         gateway.invoke(searchSkills, { ...input(), query: words.join(' ') }, { transport: 'cli', signal }))
-      if (json) out(`${JSON.stringify(found)}\n`)
-      else if (found.results.length === 0) out('Nothing fits. skillet list shows what there is.\n')
+      if (json) out(`${JSON.stringify(answer)}\n`)
+      else if (answer.results.length === 0) out('Nothing fits. skillet list shows what there is.\n')
       else {
-        out(align(found.results.map(({ skill_name, tool_name, description, score }, i) => [
+        out(align(answer.results.map(({ skill_name, tool_name, description, score }, i) => [
           { text: `${skill_name}:${tool_name}`, style: i === 0 ? text => bold(cyan(text)) : cyan },
           { text: score.toFixed(2), style: dim }, description
         ]), { columns }))
@@ -50,16 +50,16 @@ async function showing<Found extends {
     if (state?.model === 'indexing') activity.progress(state.indexed, state.total, 'tools embedded')
   }
   const timer = setInterval(() => { show().catch(() => {}) }, look_ms) // the search itself reports errors
-  let found
+  let answer
   try {
-    found = await search()
+    answer = await search()
   } finally {
     clearInterval(timer)
     activity.end()
   }
   const state = await look()
-  if (found.mode === 'lexical' && (state?.model === 'loading' || state?.model === 'indexing')) {
+  if (answer.mode === 'lexical' && (state?.model === 'loading' || state?.model === 'indexing')) {
     terminal.err(`Found by words alone: ${state.indexed} of ${state.total} tools are embedded so far. The next search goes on with it.\n`)
   }
-  return found
+  return answer
 }

@@ -105,8 +105,8 @@ class Trusting {
   #answerTrusted ({ name, path }: Candidate, record: TrustRecord | undefined): void {
     const { terminal } = this.#context
     if (this.#options.json === true) {
-      const known = record !== undefined && { hash: record.hash, at: record.at, by: record.by }
-      terminal.out(`${JSON.stringify({ name, path, ...known, changes: [] })}\n`)
+      const recorded = record !== undefined && { hash: record.hash, at: record.at, by: record.by }
+      terminal.out(`${JSON.stringify({ name, path, ...recorded, changes: [] })}\n`)
       return
     }
     const why = record === undefined

@@ -32,7 +32,7 @@ export async function faultsOf (
 }
 
 async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
-  const found: string[] = []
+  const faults: string[] = []
   for (const entry of explained.settings) {
     const name = entry.setting.path.join('.')
     const { value } = entry
@@ -42,10 +42,10 @@ async function folderFaults (explained: ExplainedConfig): Promise<string[]> {
         && folder !== '' ? await folderFault(folder, constants.R_OK | constants.W_OK | constants.X_OK, { made: true })
         : isDirectory(entry.setting) && isAbsolute(folder) ? await folderFault(folder, constants.R_OK | constants.X_OK)
         : undefined
-      if (fault !== undefined) found.push(`${placesOf(explained, entry)}: ${name}: ${fault}`)
+      if (fault !== undefined) faults.push(`${placesOf(explained, entry)}: ${name}: ${fault}`)
     }
   }
-  return found
+  return faults
 }
 
 /** Whether the values of a setting are directories. Those that are not absolute are names. */
@@ -69,28 +69,28 @@ async function folderFault (folder: string, mode: number, { made = false } = {})
 async function pluginFaults (explained: ExplainedConfig, builtin: BuiltinPlugins, cwd: string): Promise<string[]> {
   const { config, file = '' } = explained
   if (config.plugins.length === 0 && Object.keys(config.plugin).length === 0) return []
-  const found: string[] = []
+  const faults: string[] = []
   const plugins: AnyPlugin[] = await everyPlugin(builtin)
   const named = explained.settings.find(({ setting }) => setting.path.join('.') === 'plugins')
   for (const specifier of config.plugins) {
     try {
       plugins.push(...await loadPlugins([specifier], cwd))
     } catch (error) {
-      found.push(`${named === undefined ? file : placesOf(explained, named)}: ${messageOf(error).split('\n')[0]}`)
+      faults.push(`${named === undefined ? file : placesOf(explained, named)}: ${messageOf(error).split('\n')[0]}`)
     }
   }
-  const complete = found.length === 0
+  const complete = faults.length === 0
   for (const [name, options] of Object.entries(config.plugin)) {
     const plugin = plugins.find(plugin => plugin.name === name)
     try {
       if (plugin !== undefined) {
         pluginOptions(plugin, options)
       } else if (complete) {
-        found.push(`${file}: plugin.${name}: there is no plugin of this name${didYouMean(name, plugins.map(({ name }) => name))}`)
+        faults.push(`${file}: plugin.${name}: there is no plugin of this name${didYouMean(name, plugins.map(({ name }) => name))}`)
       }
     } catch (error) {
-      found.push(`${file}: ${messageOf(error)}`)
+      faults.push(`${file}: ${messageOf(error)}`)
     }
   }
-  return found
+  return faults
 }

@@ -47,11 +47,11 @@ function entry ({ path, schema }: Setting): string[] {
 }
 
 function descriptionOf (section: string, schema: ConfigSchema['schema']): string {
-  const found = section.split('.').reduce(
+  const node = section.split('.').reduce(
     (inner: unknown, name) => isObject(inner) && isObject(inner['properties']) ? inner['properties'][name] : undefined,
     schema
   )
-  if (isObject(found) && typeof found['description'] === 'string') return found['description']
+  if (isObject(node) && typeof node['description'] === 'string') return node['description']
   return section.startsWith('plugin.') ? `Options of the plugin ${section.slice('plugin.'.length)}` : section
 }
 

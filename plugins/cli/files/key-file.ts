@@ -49,10 +49,10 @@ export function removeKey (text: string, name: string): string {
  */
 function checkChange (before: string, after: string, name: string, settings: KeySettings | undefined): void {
   const expected = withoutKey(parse(before), name)
-  const found = parse(after)
+  const changed = parse(after)
   const keys = parseKeys(after)
   const isThere = Object.hasOwn(keys, name) ? isDeepStrictEqual({ ...keys[name] }, settings) : settings === undefined
-  if (!isThere || !isDeepStrictEqual(plain(withoutKey(found, name)), plain(expected))) {
+  if (!isThere || !isDeepStrictEqual(plain(withoutKey(changed, name)), plain(expected))) {
     throw new Error('the configuration file can\'t be changed without changing more than the key')
   }
 }

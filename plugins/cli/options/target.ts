@@ -24,7 +24,7 @@ export async function findTool (
 ): Promise<Tool> {
   const tool = tools.find(tool => tool.name === tool_name)
   if (tool !== undefined) return tool
-  const broken = (await brokenTools(gateway, call)).find(found => found.name === name && found.tool === tool_name)
+  const broken = (await brokenTools(gateway, call)).find(tool => tool.name === name && tool.tool === tool_name)
   const why = broken === undefined
     ? didYouMean(tool_name, tools.map(({ name }) => name))
     : `: it could not be loaded: ${broken.error}`

@@ -11,7 +11,7 @@ export class Activity {
   readonly #terminal: Terminal
   readonly #name: string
   readonly #began_ms = performance.now()
-  #said = ''
+  #progress = ''
   /** Whether the cursor is at the beginning of a line, according to the text written so far. */
   #atStart = true
   #timer: NodeJS.Timeout | undefined
@@ -30,7 +30,7 @@ export class Activity {
 
   progress (done: number, total: number | undefined, message = ''): void {
     const part = total === undefined || total <= 0 ? String(done) : `${bar(done / total)} ${done}/${total}`
-    this.#said = `${part} ${oneLine(message)}`.trimEnd()
+    this.#progress = `${part} ${oneLine(message)}`.trimEnd()
     this.#show()
   }
 
@@ -68,7 +68,7 @@ export class Activity {
 
   #text (): string {
     const seconds = Math.floor((performance.now() - this.#began_ms) / 1000)
-    const text = `${this.#name} ${this.#said}`.trimEnd() + (seconds < 1 ? '' : ` (${seconds} s)`)
+    const text = `${this.#name} ${this.#progress}`.trimEnd() + (seconds < 1 ? '' : ` (${seconds} s)`)
     return text.slice(0, (process.stderr.columns || 80) - 3)
   }
 }

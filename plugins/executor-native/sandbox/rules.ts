@@ -72,8 +72,8 @@ export class RuleBook {
     const readable = this.#whole()
     const named = read?.flatMap(path => real(resolve(directory, fromHome(path))))
     const key = JSON.stringify([directory, revision, named, named === undefined ? cwd : '', writable])
-    const known = this.#rules.get(key)
-    if (known !== undefined) return known
+    const cached = this.#rules.get(key)
+    if (cached !== undefined) return cached
     const base = named === undefined
       ? readable.paths
       : readable.paths.filter(path => isSystem(path) && !isIn(path, homedir()))
@@ -105,11 +105,11 @@ export class RuleBook {
   /** What is readable, and so all rules, is found anew when a folder that holds secrets has changed. */
   #whole (): ReadablePaths {
     const now = performance.now()
-    const found = this.#readable
-    if (found !== undefined && now - found.looked_ms < look_ms) return found.whole
-    if (found !== undefined && isCurrent(found.whole)) {
-      found.looked_ms = now
-      return found.whole
+    const cached = this.#readable
+    if (cached !== undefined && now - cached.looked_ms < look_ms) return cached.whole
+    if (cached !== undefined && isCurrent(cached.whole)) {
+      cached.looked_ms = now
+      return cached.whole
     }
     this.#secrets = withTargets(this.#named)
     const whole = readablePaths('/', this.#secrets)

@@ -165,11 +165,11 @@ export class Batch {
 
 function messageOf (attempts: readonly Attempt[], run: number): Of<'batch'> {
   const tools: CallTool[] = []
-  const known = new Map<object, number>()
+  const numbers = new Map<object, number>()
   const tool_of = attempts.map(({ run: { module, task: { tool, config, skill } } }) => {
-    const number = known.get(tool)
+    const number = numbers.get(tool)
     if (number !== undefined && tools[number]?.config === config) return number
-    known.set(tool, tools.length)
+    numbers.set(tool, tools.length)
     const env = declaredEnvironment(process.env, skill.permissions.env)
     return tools.push({ module, revision: skill.revision, tool: tool.name, config, env }) - 1
   })

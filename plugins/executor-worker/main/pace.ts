@@ -13,7 +13,7 @@ const newest = 1 / 8
 
 /** How long the runs of one tool take, as far as they were seen. */
 export class Pace {
-  #known = false
+  #measured = false
   /** Before the first run is seen, one long run is enough. */
   #level = long - 1
   /** Of runs, where what is more than short counts as that. */
@@ -21,11 +21,11 @@ export class Pace {
 
   /** Whether a run of it was seen. */
   get known (): boolean {
-    return this.#known
+    return this.#measured
   }
 
   get short (): boolean {
-    return this.#known && this.#level < long
+    return this.#measured && this.#level < long
   }
 
   /** What a run takes, of a tool that is short. */
@@ -34,14 +34,14 @@ export class Pace {
   }
 
   learn (ran_ms: number): void {
-    this.#known = true
+    this.#measured = true
     this.#mean_ms += (Math.min(ran_ms, short_ms) - this.#mean_ms) * newest
     this.#level = ran_ms < short_ms ? Math.max(0, this.#level - relief) : Math.min(longMax, this.#level + 1)
   }
 
   /** It waited for something outside, hung, or ended its thread: nothing to be among others. */
   learnHarm (): void {
-    this.#known = true
+    this.#measured = true
     this.#level = longMax
   }
 }

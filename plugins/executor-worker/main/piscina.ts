@@ -15,7 +15,7 @@ export interface WorkerOptions {
   /** An error ended the worker. */
   failed (error: unknown): void
   /** The worker sent something to Piscina, or to the server over Piscina's port. */
-  refuse (what: string): void
+  refuse (reason: string): void
 }
 
 /**
@@ -50,15 +50,15 @@ export function startWorker (options: WorkerOptions): { worker: Worker, end: () 
 }
 
 /** Makes Piscina ignore all answers of a worker. Piscina keeps its own data about a worker behind a symbol. */
-function guard (worker: object, refuse: (what: string) => void): void {
+function guard (worker: object, refuse: (reason: string) => void): void {
   const [symbol] = Object.getOwnPropertySymbols(worker)
-  const known: unknown = symbol === undefined ? undefined : Reflect.get(worker, symbol)
-  if (!isObject(known) || typeof known['onMessage'] !== 'function') {
+  const piscinaData: unknown = symbol === undefined ? undefined : Reflect.get(worker, symbol)
+  if (!isObject(piscinaData) || typeof piscinaData['onMessage'] !== 'function') {
     throw new Error('this version of Piscina is not known')
   }
-  known['onMessage'] = () => { refuse('an answer to Piscina, which is the server\'s') }
+  piscinaData['onMessage'] = () => { refuse('an answer to Piscina, which is the server\'s') }
   // Once the worker has its task, which would keep the process alive.
-  queueMicrotask(() => { if (isUnreferable(known['port'])) known['port'].unref() })
+  queueMicrotask(() => { if (isUnreferable(piscinaData['port'])) piscinaData['port'].unref() })
 }
 
 function firstOf (workers: readonly Worker[]): Worker {

@@ -37,8 +37,8 @@ export class Speech {
   }
 
   #isFirst (type: FromThread['type']): boolean {
-    const known = this.#once.has(type)
+    const wasSent = this.#once.has(type)
     this.#once.add(type)
-    return !known
+    return !wasSent
   }
 }

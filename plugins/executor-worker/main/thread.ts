@@ -27,7 +27,7 @@ export interface ThreadOptions {
   /** An error in it that belongs to no run. */
   onStray (text: string): void
   /** It sent a message that no thread sends, and is ended. */
-  onNonsense (what: string): void
+  onNonsense (reason: string): void
   /** It has ended, or is no longer waited for. */
   onGone (): void
   /** The module that runs in it; tests have a module that sends what it should not. */
@@ -89,7 +89,7 @@ export class Thread {
       env,
       port: port2,
       failed: error => { this.#fail(error) },
-      refuse: what => { this.refuse(what) }
+      refuse: reason => { this.refuse(reason) }
     })
     this.#worker = worker
     this.#endWorker = end
@@ -201,12 +201,12 @@ export class Thread {
   }
 
   /** Ends it for a message, or for bytes on its board: no message of it is believed any more. */
-  refuse (what: string): void {
+  refuse (reason: string): void {
     if (this.#gone || this.#refused) return
     this.#refused = true
-    this.#error ??= new Refusal(what)
+    this.#error ??= new Refusal(reason)
     void this.end()
-    this.#options.onNonsense(what)
+    this.#options.onNonsense(reason)
   }
 
   #hear (value: unknown): void {

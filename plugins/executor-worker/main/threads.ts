@@ -61,9 +61,9 @@ export class Threads {
     while (at >= 0 || (at = this.#idle.findLastIndex(fits)) >= 0) {
       const [thread] = this.#idle.splice(at, 1)
       if (thread === undefined) break
-      const known = thread.revisions.get(run.module)
+      const loadedRevision = thread.revisions.get(run.module)
       const version = thread.versions.get(directory) ?? run.module
-      if (version === run.module && (known === undefined || known === revision)) {
+      if (version === run.module && (loadedRevision === undefined || loadedRevision === revision)) {
         thread.versions.set(directory, run.module)
         return thread
       }
@@ -129,9 +129,9 @@ export class Threads {
       nice,
       onMessage: message => { this.#hear(thread, message) },
       onStray: text => { this.#log.warn({ error: text }, 'a script tool raised an error after its end') },
-      onNonsense: what => {
+      onNonsense: reason => {
         const skills = [...thread.versions.keys()]
-        this.#log.warn({ what, skills }, 'a script thread was ended for what it sent the server')
+        this.#log.warn({ what: reason, skills }, 'a script thread was ended for what it sent the server')
       },
       onGone: () => { this.#forget(thread) }
     })

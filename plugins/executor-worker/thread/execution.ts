@@ -15,7 +15,7 @@ export class Execution {
   readonly message: Given
   readonly #send: (message: FromThread) => void
   #controller: AbortController | undefined
-  #asked = false
+  #abortRequested = false
   #lines = 0
   #characters = 0
   #told_ms = -Infinity
@@ -34,7 +34,7 @@ export class Execution {
 
   /** Aborts the tool's signal. */
   ask (): void {
-    this.#asked = true
+    this.#abortRequested = true
     this.#controller?.abort()
   }
 
@@ -77,7 +77,7 @@ export class Execution {
   #signal (): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#asked) this.#controller.abort()
+      if (this.#abortRequested) this.#controller.abort()
     }
     return this.#controller.signal
   }

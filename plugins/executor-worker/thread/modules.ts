@@ -11,8 +11,8 @@ const urls = new Map<string, { revision: string, url: string }>()
 
 /** The module's URL: another revision is another module to Node. */
 export function urlOf (module: string, revision: string): string {
-  const known = urls.get(module)
-  if (known?.revision === revision) return known.url
+  const cached = urls.get(module)
+  if (cached?.revision === revision) return cached.url
   const url = pathToFileURL(module)
   url.searchParams.set('revision', revision)
   urls.set(module, { revision, url: url.href })
@@ -48,15 +48,15 @@ const inherited = new WeakMap<object, boolean>()
 /** Whether a tool has a parameter such as `constructor`: it must find none where none was given. */
 function hasInheritedName (tool: unknown): boolean {
   if (typeof tool !== 'object' || tool === null) return false
-  let found = inherited.get(tool)
-  if (found === undefined) {
+  let inherits = inherited.get(tool)
+  if (inherits === undefined) {
     const parameters = property(tool, 'parameters')
-    found = typeof parameters === 'object'
+    inherits = typeof parameters === 'object'
       && parameters !== null
       && Object.keys(parameters).some(name => name in Object.prototype)
-    inherited.set(tool, found)
+    inherited.set(tool, inherits)
   }
-  return found
+  return inherits
 }
 
 function property (value: unknown, name: string): unknown {

@@ -74,8 +74,8 @@ export class OwnHosts {
     const now = performance.now()
     if (!this.#addresses.has(name) && now - this.#read_ms > addresses_ms) {
       this.#read_ms = now
-      const found = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])
-      this.#addresses = new Set(found.map(({ address }) => hostName(urlHost(address)) ?? ''))
+      const interfaces = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])
+      this.#addresses = new Set(interfaces.map(({ address }) => hostName(urlHost(address)) ?? ''))
     }
     return this.#addresses.has(name)
   }

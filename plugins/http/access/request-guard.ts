@@ -74,12 +74,12 @@ export class RequestGuard {
 
   admit (exchange: Pick<Exchange, 'headers' | 'remote_address'>): Admission {
     const { headers } = exchange
-    const found = this.#keys.holderOf(headers)
-    const holder = typeof found === 'string' ? undefined : found
+    const lookup = this.#keys.holderOf(headers)
+    const holder = typeof lookup === 'string' ? undefined : lookup
     if (holder === undefined && !this.#auth_required && this.#usual.policies.length === 0) return unchecked
     const quota = holder === undefined ? this.#usual : this.#quotaOf(holder)
     // The address is read only where it is needed: reading it costs the engine as much as the rest of this method.
-    const counts = quota.policies.length > 0 || (this.#auth_required && found === 'wrong')
+    const counts = quota.policies.length > 0 || (this.#auth_required && lookup === 'wrong')
     const address = holder === undefined && counts ? this.#addresses.callerOf(exchange.remote_address, headers) : ''
     const verdict = quota.policies.length === 0
       ? undefined
@@ -87,13 +87,13 @@ export class RequestGuard {
         ? this.#byAddress.take(address, quota.policies)
         : this.#byKey.take(holder.access.key, quota.policies)
     let refusal = verdict?.refusedBy === undefined ? undefined : refused(verdict, 'Too many requests')
-    if (this.#auth_required && found === 'wrong' && this.#failing.policies.length > 0) {
+    if (this.#auth_required && lookup === 'wrong' && this.#failing.policies.length > 0) {
       const failures = this.#failures.take(address, this.#failing.policies)
       if (failures.refusedBy !== undefined) refusal ??= refused(failures, 'Too many requests with wrong API keys')
     }
     return {
       access: holder?.access,
-      unauthorized: this.#auth_required && typeof found === 'string' ? unauthorized(found) : undefined,
+      unauthorized: this.#auth_required && typeof lookup === 'string' ? unauthorized(lookup) : undefined,
       refusal,
       rate: verdict === undefined ? undefined : ['RateLimit-Policy', quota.header, 'RateLimit', leftHeader(verdict)]
     }
@@ -101,8 +101,8 @@ export class RequestGuard {
 
   /** The caller of an accepted request, and a function that counts further calls in that request. */
   meter (exchange: Pick<Exchange, 'headers' | 'remote_address'>): Meter {
-    const found = this.#keys.holderOf(exchange.headers)
-    const holder = typeof found === 'string' ? undefined : found
+    const lookup = this.#keys.holderOf(exchange.headers)
+    const holder = typeof lookup === 'string' ? undefined : lookup
     const [counters, name, { policies }] = holder === undefined
       ? [this.#byAddress, this.#addresses.callerOf(exchange.remote_address, exchange.headers), this.#usual] as const
       : [this.#byKey, holder.access.key, this.#quotaOf(holder)] as const
@@ -160,8 +160,8 @@ function refused ({ left }: Verdict, what: string): SkilletError {
   })
 }
 
-function unauthorized (found: NoKey): SkilletError {
-  return new SkilletError('UNAUTHORIZED', found === 'wrong'
+function unauthorized (failure: NoKey): SkilletError {
+  return new SkilletError('UNAUTHORIZED', failure === 'wrong'
     ? 'The API key is not valid'
     : 'An API key is required: send "Authorization: Bearer KEY" or "X-API-Key: KEY"')
 }

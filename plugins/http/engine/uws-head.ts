@@ -23,8 +23,8 @@ export function writeHead (response: UwsResponse, status: number, headers: Heade
  * contain line ends.
  */
 function headOf (status: number, headers: HeaderBlock): ArrayBuffer {
-  const known = heads.get(headers)
-  if (known?.status === status) return known.bytes
+  const cached = heads.get(headers)
+  if (cached?.status === status) return cached.bytes
   const { buffer, byteOffset, byteLength } = encoder.encode(statusLine(status) + linesOf(headers, 0))
   const bytes = buffer.slice(byteOffset, byteOffset + byteLength) // a view would cost the addon another call
   heads.set(headers, { status, bytes })

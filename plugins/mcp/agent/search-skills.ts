@@ -41,16 +41,16 @@ export const searchSkillsForAgents = agentTool({
     return {
       mode,
       results: results.map(({ skill_name, tool_name, description, score }) => {
-        const found = catalog.skills.find(({ name }) => name === skill_name)
+        const tool = catalog.skills.find(({ name }) => name === skill_name)
           ?.tools.find(({ name }) => name === tool_name)
-        const parameters = found === undefined ? [] : parameterLines(found)
+        const parameters = tool === undefined ? [] : parameterLines(tool)
         room -= parameters.join('').length
         return {
           skill_name,
           tool_name,
           description: oneLine(description, 300),
           score: Math.round(score * 1000) / 1000,
-          ...(found !== undefined && room > 0 && { parameters })
+          ...(tool !== undefined && room > 0 && { parameters })
         }
       })
     }

@@ -51,8 +51,8 @@ function answer ({ text, grep, jmespath }: Selecting): Selection {
       return { failure: 'jmespath was not applied: the output is not JSON' }
     }
     try {
-      const found = search(data, jmespath)
-      chosen = typeof found === 'string' ? found : JSON.stringify(found ?? null, undefined, 1)
+      const match = search(data, jmespath)
+      chosen = typeof match === 'string' ? match : JSON.stringify(match ?? null, undefined, 1)
     } catch (error) {
       return { failure: `jmespath was not applied: ${messageOf(error)}` }
     }

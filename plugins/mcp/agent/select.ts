@@ -32,7 +32,7 @@ export class Selections {
    * any amount of time and memory, so neither may run in this process.
    * @param time_ms the time limit, in milliseconds
    */
-  async select (asked: Selecting, time_ms: number = time_max_ms): Promise<Selection> {
+  async select (request: Selecting, time_ms: number = time_max_ms): Promise<Selection> {
     if (this.#running >= atOnceMax) {
       if (this.#waiting.length >= waitingMax) {
         return { failure: 'nothing was selected: too many selections are waiting' }
@@ -42,7 +42,7 @@ export class Selections {
     try {
       if (this.#closed) return { failure: `nothing was selected: ${stopping}` }
       const selector = this.#take()
-      const { selection, spent } = await selector.select(asked, time_ms)
+      const { selection, spent } = await selector.select(request, time_ms)
       if (spent) void selector.end('its memory was full')
       else this.#keep(selector)
       return selection

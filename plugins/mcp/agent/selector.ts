@@ -60,14 +60,14 @@ export class Selector {
    * Runs a selection. Only one selection may run at a time.
    * @param time_ms the time limit, in milliseconds
    */
-  async select (asked: Selecting, time_ms: number): Promise<Answer> {
+  async select (request: Selecting, time_ms: number): Promise<Answer> {
     if (this.#why !== undefined) return failed(this.#why)
     this.#hold(true)
     const limit = setTimeout(() => { this.#end(`it took longer than ${time_ms} ms`) }, time_ms)
     try {
       return await new Promise<Answer>(resolve => {
         this.#answer = resolve
-        this.#channel?.write(`${JSON.stringify(asked)}\n`)
+        this.#channel?.write(`${JSON.stringify(request)}\n`)
       })
     } finally {
       clearTimeout(limit)

@@ -18,8 +18,8 @@ export function exampleOf (
 /** A value that fits a schema, or nearly fits it. */
 function valueOf (schema: JsonObject): unknown {
   const { type, examples, example, default: preset, enum: allowed, minimum, items } = schema
-  for (const known of [examples, [example], [preset], allowed]) {
-    if (Array.isArray(known) && known[0] !== undefined) return known[0]
+  for (const values of [examples, [example], [preset], allowed]) {
+    if (Array.isArray(values) && values[0] !== undefined) return values[0]
   }
   switch (type) {
     case 'integer':

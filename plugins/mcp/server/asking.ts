@@ -60,8 +60,8 @@ export function stateOf ({ mcpReq }: ServerContext, asked: unknown): string | un
   return kept.state
 }
 
-function digestOf (asked: unknown): string {
-  return createHash('sha256').update(JSON.stringify(sorted(asked)) ?? '').digest('base64url')
+function digestOf (value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(sorted(value)) ?? '').digest('base64url')
 }
 
 /**

@@ -71,8 +71,8 @@ export class Host {
    */
   of (access: Access | undefined): Connections {
     if (access?.revoked?.aborted === true) throw new SkilletError('UNAUTHORIZED', 'The API key is not valid any more')
-    const known = this.#connections.get(access)
-    if (known !== undefined) return known
+    const existing = this.#connections.get(access)
+    if (existing !== undefined) return existing
     const connections = new Connections(this.gateway, access)
     this.#connections.set(access, connections)
     access?.revoked?.addEventListener('abort', () => {

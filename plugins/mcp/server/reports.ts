@@ -59,7 +59,7 @@ class Report {
   #total: number | undefined
   /** The newest progress that was not sent yet. */
   #waiting: Events['progress'] | undefined
-  #turn: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
 
   constructor (ctx: ServerContext, logger: string, running: Map<string, Report>, beat_ms: number) {
     this.#ctx = ctx
@@ -81,7 +81,7 @@ class Report {
     if (this.#token === undefined) return
     this.#waiting = event
     if (this.#sent++ < burst.count) this.#flush()
-    else this.#turn ??= setTimeout(() => { this.#flush() }, burst.then_ms).unref()
+    else this.#timer ??= setTimeout(() => { this.#flush() }, burst.then_ms).unref()
   }
 
   line ({ level, text }: Events['log']): void {
@@ -104,8 +104,8 @@ class Report {
 
   /** @returns whether there was progress to send */
   #flush (): boolean {
-    clearTimeout(this.#turn)
-    this.#turn = undefined
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     const event = this.#waiting
     if (event === undefined) return false
     this.#waiting = undefined

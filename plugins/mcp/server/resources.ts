@@ -18,13 +18,13 @@ export function addResources (server: McpServer, host: Host, access: Access | un
     'execution-output',
     new ResourceTemplate(uri, { list: undefined }),
     { title: 'Output of an execution', ...described },
-    (found, { id }, ctx) => readOutput(found, id, undefined, undefined, ctx, host)
+    (address, { id }, ctx) => readOutput(address, id, undefined, undefined, ctx, host)
   )
   server.registerResource(
     'execution-output-part',
     new ResourceTemplate(`${uri}?offset={offset}&length={length}`, { list: undefined }),
     { title: 'Part of an output, in characters', ...described },
-    (found, { id, offset, length }, ctx) => readOutput(found, id, offset, length, ctx, host)
+    (address, { id, offset, length }, ctx) => readOutput(address, id, offset, length, ctx, host)
   )
   for (const [address, target] of Object.entries(host.resources)) {
     const [skill = '', tool = ''] = target.split(':')

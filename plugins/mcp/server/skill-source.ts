@@ -117,9 +117,9 @@ function partsOf (uri: string): { name: string, path: string } {
 }
 
 /** Resolves to undefined for a resource that does not exist, or that this caller may not read. */
-async function orMissing<T> (asked: Promise<T>): Promise<T | undefined> {
+async function orMissing<T> (promise: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked
+    return await promise
   } catch (error) {
     if (error instanceof SkilletError && ['missing', 'forbidden', 'invalid'].includes(error.kind)) return undefined
     throw error

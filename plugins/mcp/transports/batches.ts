@@ -22,7 +22,7 @@ export class Batch {
   #answered = false
   #full = false
   #closed = false
-  #turn = Promise.resolve()
+  #sending = Promise.resolve()
 
   /**
    * Begins a request, now or when earlier requests have been answered. When no further answer fits, the request is
@@ -81,13 +81,13 @@ export class Batch {
   }
 
   async #inTurn (message: JSONRPCMessage, send: Send): Promise<void> {
-    const before = this.#turn
+    const before = this.#sending
     const sent = (async () => {
       await before
       await new Promise(resolve => { setImmediate(resolve) })
       await this.#send(message, send)
     })()
-    this.#turn = sent.catch(() => {}) // the caller that sends it handles the error
+    this.#sending = sent.catch(() => {}) // the caller that sends it handles the error
     await sent
   }
 

@@ -27,7 +27,7 @@ export class LineTransport implements Transport {
   readonly #input: Readable
   readonly #output: Writable
   readonly #drain_ms: number
-  readonly #asked = new Map<RequestId, Line | undefined>()
+  readonly #requests = new Map<RequestId, Line | undefined>()
   #line: Buffer[] = []
   #bytes = 0
   #overlong = false
@@ -55,11 +55,11 @@ export class LineTransport implements Transport {
       && (message.method === 'notifications/progress' || message.method === 'notifications/message')
     if (isReport && this.#output.writableLength > unread.reportsMax) return
     const id = 'method' in message ? undefined : message.id
-    const line = id === undefined ? undefined : this.#asked.get(id)
+    const line = id === undefined ? undefined : this.#requests.get(id)
     if (id !== undefined && line !== undefined) {
       await line.batch.answer(message, (_answer, text) => { this.#gatherAnswer(id, line, text) })
     } else {
-      if (id !== undefined) this.#asked.delete(id)
+      if (id !== undefined) this.#requests.delete(id)
       this.#write(JSON.stringify(message))
     }
     this.#closeWhenAnswered()
@@ -69,7 +69,7 @@ export class LineTransport implements Transport {
     if (this.#closed) return
     this.#closed = true
     clearTimeout(this.#grace)
-    for (const line of new Set(this.#asked.values())) line?.batch.close()
+    for (const line of new Set(this.#requests.values())) line?.batch.close()
     this.#input.removeAllListeners('data').pause()
     // The written messages are flushed before the process ends, but for at most a second if the client does not read.
     if (this.#output.writableLength > 0 && !this.#output.errored) await new Promise<void>(resolve => {
@@ -147,10 +147,10 @@ export class LineTransport implements Transport {
     }
     if ('method' in message && 'id' in message) {
       const { id } = message
-      if (this.#asked.has(id)) {
+      if (this.#requests.has(id)) {
         return this.#refuse(-32600, 'Invalid Request: a request with this id is still being answered', id)
       }
-      this.#asked.set(id, line)
+      this.#requests.set(id, line)
       if (line !== undefined) {
         return line.batch.begin(
           id, () => { this.onmessage?.(message) }, (_answer, text) => { this.#gatherAnswer(id, line, text) }
@@ -164,7 +164,7 @@ export class LineTransport implements Transport {
 
   /** Keeps an answer to a request of a batch, and writes all answers when the last one is there. */
   #gatherAnswer (id: RequestId, { missing, answers }: Line, text: string): void {
-    this.#asked.delete(id)
+    this.#requests.delete(id)
     missing.delete(id)
     answers.push(text)
     if (missing.size === 0) this.#write(`[${answers.join(',')}]`)
@@ -174,8 +174,8 @@ export class LineTransport implements Transport {
   /** Removes a cancelled request, which gets no answer. */
   #forget (id: unknown): void {
     if (!isId(id)) return
-    const line = this.#asked.get(id)
-    this.#asked.delete(id)
+    const line = this.#requests.get(id)
+    this.#requests.delete(id)
     line?.batch.forget(id)
     line?.missing.delete(id)
     if (line?.missing.size === 0 && line.answers.length > 0) this.#write(`[${line.answers.join(',')}]`)
@@ -202,7 +202,7 @@ export class LineTransport implements Transport {
 
   #closeWhenAnswered (): void {
     // Checked later: the last messages of the input are still being handed over.
-    if (this.#inputEnded) setImmediate(() => { if (this.#asked.size === 0) void this.close() })
+    if (this.#inputEnded) setImmediate(() => { if (this.#requests.size === 0) void this.close() })
   }
 }
 

@@ -8,7 +8,7 @@ import { Batch } from './batches.ts'
 export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   readonly #expected = new WeakMap<Request, { batch: Batch, charge: EndpointCall['charge'] }>()
   /** Requests of batches that were not answered yet. */
-  readonly #asked = new Map<RequestId, Batch>()
+  readonly #requests = new Map<RequestId, Batch>()
 
   /** Registers that a request contains a batch. Its first message was counted with the request. */
   expectBatch (request: Request, call: EndpointCall): void {
@@ -39,7 +39,7 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
       }
       const refusal = charge()
       if (refusal !== undefined) return void batch.refuse(id, refusal, send).catch(() => {}) // the session has ended
-      this.#asked.set(id, batch)
+      this.#requests.set(id, batch)
       batch.begin(id, () => { deliver(message, extra) }, send)
     }
   }
@@ -52,13 +52,13 @@ export class SessionTransport extends WebStandardStreamableHTTPServerTransport {
   }
 
   override async close (): Promise<void> {
-    for (const batch of new Set(this.#asked.values())) batch.close()
+    for (const batch of new Set(this.#requests.values())) batch.close()
     await super.close()
   }
 
   #take (id: RequestId): Batch | undefined {
-    const batch = this.#asked.get(id)
-    this.#asked.delete(id)
+    const batch = this.#requests.get(id)
+    this.#requests.delete(id)
     return batch
   }
 

@@ -41,10 +41,10 @@ export class SseSessions {
   }
 
   receive (request: Request, message: unknown, call: Call): Response {
-    const found = this.#streams.get(new URL(request.url).searchParams.get('sessionId') ?? '')
-    if (found === undefined || found.key !== call.access?.key) return rpcError(404, -32_001, 'Session not found')
+    const session = this.#streams.get(new URL(request.url).searchParams.get('sessionId') ?? '')
+    if (session === undefined || session.key !== call.access?.key) return rpcError(404, -32_001, 'Session not found')
     try {
-      found.stream.onmessage?.(parseJSONRPCMessage(message), { request, authInfo: authOf(call) })
+      session.stream.onmessage?.(parseJSONRPCMessage(message), { request, authInfo: authOf(call) })
     } catch (error) {
       return rpcError(400, -32_600, `Invalid Request: not a message of JSON-RPC 2.0, sent as application/json (${messageOf(error).slice(0, 200)})`)
     }

@@ -82,14 +82,14 @@ export class Model {
   /** Whether it knows at least half of a text's tokens, without those that stand around every text. */
   #knows ({ ids }: Tokens): boolean {
     const { unknown_id, special_ids } = this.runtime
-    let known = 0
-    let unknown = 0
+    let knownCount = 0
+    let unknownCount = 0
     for (let i = 0; i < ids.length; i++) {
       const id = ids[i] ?? 0
-      if (id === unknown_id) unknown++
-      else if (!special_ids.has(id)) known++
+      if (id === unknown_id) unknownCount++
+      else if (!special_ids.has(id)) knownCount++
     }
-    return known > 0 && known >= unknown
+    return knownCount > 0 && knownCount >= unknownCount
   }
 }
 

@@ -139,14 +139,14 @@ export class Vectors {
   }
 
   #nearestInGraph (graph: HierarchicalNSW, vectors: readonly Float32Array[], nearest: number): Set<number> {
-    const found = new Set<number>()
+    const tools = new Set<number>()
     for (const [i, vector] of vectors.entries()) {
       const wanted = Math.min(i === 0 ? nearest : Math.ceil(nearest / 2), this.#slots.size)
       for (const slot of graph.searchKnn([...vector], wanted).neighbors) {
-        for (const tool of this.#toolsOf[slot] ?? []) found.add(tool)
+        for (const tool of this.#toolsOf[slot] ?? []) tools.add(tool)
       }
     }
-    return found
+    return tools
   }
 
   #nearestAmong (tools: Iterable<number>, parts: number, nearest: number): Set<number> {

@@ -60,10 +60,10 @@ export class LexicalIndex {
     let best = 0
     let near = 0
     for (const term of queryTerms(query)) {
-      const found = this.#postings.get(term)
-      best += found?.weight ?? weightOf(0, this.tools.length)
-      if (found !== undefined) add(scores, names, found)
-      if ((found === undefined || found.tools.length === 0) && near++ < nearWordsMax) this.#addNear(scores, term)
+      const posting = this.#postings.get(term)
+      best += posting?.weight ?? weightOf(0, this.tools.length)
+      if (posting !== undefined) add(scores, names, posting)
+      if ((posting === undefined || posting.tools.length === 0) && near++ < nearWordsMax) this.#addNear(scores, term)
     }
     let sum = 0
     let squares = 0
@@ -108,9 +108,9 @@ export class LexicalIndex {
     if (near.length === 0) return
     const best = this.#array()
     for (const [other, share] of near) {
-      const found = this.#postings.get(other)
-      if (found === undefined) continue
-      const { tools, counts, weight } = found
+      const posting = this.#postings.get(other)
+      if (posting === undefined) continue
+      const { tools, counts, weight } = posting
       for (let i = 0; i < tools.length; i++) {
         const tool = tools[i] ?? 0
         best[tool] = Math.max(best[tool] ?? 0, share * weight * (counts[i] ?? 0))
@@ -121,14 +121,14 @@ export class LexicalIndex {
   }
 
   #nearTo (term: string): [string, number][] {
-    const found: [string, number][] = []
-    if (term.length < 3) return found
+    const nearTerms: [string, number][] = []
+    if (term.length < 3) return nearTerms
     for (const other of this.#byFirst.get(term.charAt(0)) ?? []) {
-      if (other.length > term.length && other.startsWith(term)) found.push([other, nearly.beginning])
-      else if (term.length > 4 && isNear(term, other)) found.push([other, nearly.mistyped])
-      if (found.length === nearMax) return found
+      if (other.length > term.length && other.startsWith(term)) nearTerms.push([other, nearly.beginning])
+      else if (term.length > 4 && isNear(term, other)) nearTerms.push([other, nearly.mistyped])
+      if (nearTerms.length === nearMax) return nearTerms
     }
-    return found
+    return nearTerms
   }
 }
 

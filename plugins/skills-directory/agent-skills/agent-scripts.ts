@@ -73,21 +73,21 @@ function read (language: Language | undefined, text: string, mention: Mention, n
   return { ...reading, least, ...(reading.usage !== undefined && { usage: clean(reading.usage) }) }
 }
 
-function readAs (language: Language | undefined, text: string, said: string | undefined): ScriptReading {
+function readAs (language: Language | undefined, text: string, mentionedUsage: string | undefined): ScriptReading {
   try {
     switch (language) {
       case 'python':
-        return readPython(text, said)
+        return readPython(text, mentionedUsage)
       case 'node':
-        return readNode(text, said)
+        return readNode(text, mentionedUsage)
       case 'shell':
-        return readShell(text, said)
+        return readShell(text, mentionedUsage)
       case undefined:
-        return readOther(text, said)
+        return readOther(text, mentionedUsage)
     }
   } catch {
     // Too deep, or written by another program: most often a library.
-    return { ...readOther(text.slice(0, headMax), said), program: false }
+    return { ...readOther(text.slice(0, headMax), mentionedUsage), program: false }
   }
 }
 
@@ -95,9 +95,9 @@ function readAs (language: Language | undefined, text: string, said: string | un
 const unread: ScriptReading = { program: true, about: '', least: 0, passes: true, reads_stdin: true }
 
 /** A script in a language of which only the comment at its head is read. */
-function readOther (text: string, said: string | undefined): ScriptReading {
+function readOther (text: string, mentionedUsage: string | undefined): ScriptReading {
   const comment = headComment(text, text.startsWith('//') || text.startsWith('/*') ? '//' : '#')
-  const usage = usageIn(comment) ?? said
+  const usage = usageIn(comment) ?? mentionedUsage
   return { ...unread, about: aboutOf(comment), ...(usage !== undefined && { usage }) }
 }
 

@@ -16,7 +16,7 @@ const descriptionUsual = 1_024
 const descriptionMax = 8_192
 const compatibilityMax = 500
 /** Keys of the format. */
-const known = new Set(['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools'])
+const formatKeys = new Set(['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools'])
 
 /**
  * A folder in the format of Agent Skills: a SKILL.md that tells an agent what to do, files it refers to, and scripts.
@@ -67,21 +67,21 @@ function readFrontmatter (path: string, yaml: string, warn: Warn): Record<string
   }
 }
 
-function checkName ({ name, path }: Folder, given: unknown, warn: Warn): void {
+function checkName ({ name, path }: Folder, value: unknown, warn: Warn): void {
   if (basename(path) !== name) {
     warn(`the folder's name "${basename(path)}" is not one of a-z, 0-9 and -: the skill is called "${name}"`, path)
   }
-  if (given === undefined || given === null) {
+  if (value === undefined || value === null) {
     warn('SKILL.md has no name: the skill is called by its folder\'s')
-  } else if (typeof given !== 'string' || !SKILL_NAME.test(given)) {
+  } else if (typeof value !== 'string' || !SKILL_NAME.test(value)) {
     warn(`SKILL.md: name must be 1 to 64 of a-z, 0-9 and -: the skill is called "${name}"`)
-  } else if (given !== name) {
-    warn(`SKILL.md names the skill "${given}", but its folder is "${basename(path)}": it is called "${name}"`)
+  } else if (value !== name) {
+    warn(`SKILL.md names the skill "${value}", but its folder is "${basename(path)}": it is called "${name}"`)
   }
 }
 
 function checkOthers (values: Record<string, unknown>, warn: Warn): void {
-  const unknown = Object.keys(values).filter(key => !known.has(key))
+  const unknown = Object.keys(values).filter(key => !formatKeys.has(key))
   if (unknown.length > 0) {
     warn(firstLine(
       `SKILL.md has keys that the format does not know: ${unknown.map(key => `"${key.slice(0, 64)}"`).join(', ')}`
@@ -105,8 +105,8 @@ function checkOthers (values: Record<string, unknown>, warn: Warn): void {
 }
 
 /** The description, or else the first paragraph of the instructions. */
-function describe (path: string, given: unknown, instructions: string, warn: Warn): string {
-  let text = typeof given === 'string' ? given.trim() : ''
+function describe (path: string, value: unknown, instructions: string, warn: Warn): string {
+  let text = typeof value === 'string' ? value.trim() : ''
   if (text === '') {
     text = instructions.split(/\n\s*\n/)
       .map(paragraph => paragraph.replace(/^#+\s*/gm, '').replace(/\s+/g, ' ').trim())

@@ -37,30 +37,30 @@ export function readOptions (
   return undefined
 }
 
-function reading (found: ScriptArgument[] | undefined, more: Partial<OptionsReading> = {}): OptionsReading {
+function reading (args: ScriptArgument[] | undefined, more: Partial<OptionsReading> = {}): OptionsReading {
   return {
     description: undefined,
     usage: undefined,
-    arguments: found,
-    needs: found?.some(({ required }) => required) ?? false,
+    arguments: args,
+    needs: args?.some(({ required }) => required) ?? false,
     ...more
   }
 }
 
 /** `parseArgs({ options: { name: { type: 'string', … } }, allowPositionals: true })` */
-function readParseArgs (source: NodeSource, given: Node | undefined): ScriptArgument[] | undefined {
+function readParseArgs (source: NodeSource, config: Node | undefined): ScriptArgument[] | undefined {
   const property = (name: string): Node | undefined =>
-    given?.getChildren('Property').find(({ firstChild }) => firstChild !== null && source.of(firstChild) === name)
+    config?.getChildren('Property').find(({ firstChild }) => firstChild !== null && source.of(firstChild) === name)
   const options = source.value(property('options')?.lastChild)
-  if (given === undefined || (property('options') !== undefined && !isFields(options))) return undefined
-  const found: ScriptArgument[] = []
+  if (config === undefined || (property('options') !== undefined && !isFields(options))) return undefined
+  const args: ScriptArgument[] = []
   for (const [name, fields] of isFields(options) ? options : []) {
     if (!isFields(fields)) return undefined
     const initial = fields.get('default')
     const common = { name, flag: `--${name}`, description: '', required: false, type: 'string' } as const
-    if (fields.get('type') === 'boolean') found.push({ ...common, kind: 'flag' })
+    if (fields.get('type') === 'boolean') args.push({ ...common, kind: 'flag' })
     else
-      found.push({
+      args.push({
         ...common,
         kind: 'option',
         ...(fields.get('multiple') === true
@@ -68,8 +68,8 @@ function readParseArgs (source: NodeSource, given: Node | undefined): ScriptArgu
           : typeof initial === 'string' && initial !== '' && { default: initial })
       })
   }
-  if (source.value(property('allowPositionals')?.lastChild) === true) found.push(rest('operands', 0))
-  return found
+  if (source.value(property('allowPositionals')?.lastChild) === true) args.push(rest('operands', 0))
+  return args
 }
 
 function rest (name: string, least: number, description = 'What follows the options'): ScriptArgument {
@@ -79,7 +79,7 @@ function rest (name: string, least: number, description = 'What follows the opti
 /** `.option('-o, --out <file>', 'Where', 'a.txt')`, `.argument('<in>', 'What')` */
 function readCommander (source: NodeSource, calls: readonly Call[]): OptionsReading {
   const text = (name: string): string | undefined => source.string(calls.find(call => call.name === name)?.given[0])
-  const found: ScriptArgument[] = []
+  const args: ScriptArgument[] = []
   let whole = !calls.some(({ name }) =>
     ['command', 'addCommand', 'addOption', 'addArgument', 'allowUnknownOption', 'arguments'].includes(name)
   )
@@ -94,10 +94,10 @@ function readCommander (source: NodeSource, calls: readonly Call[]): OptionsRead
           ? commanderArgument(form, about)
           : commanderOption(form, about, name === 'requiredOption', given.length > 2 ? initial : undefined)
     if (argument === undefined) whole = false
-    else found.push(argument)
+    else args.push(argument)
   }
-  const required = found.some(argument => argument.required)
-  return reading(whole ? found : undefined, { description: text('description'), usage: undefined, needs: required })
+  const required = args.some(argument => argument.required)
+  return reading(whole ? args : undefined, { description: text('description'), usage: undefined, needs: required })
 }
 
 /** Calls of a chain stand within those that follow them. */
@@ -142,7 +142,7 @@ function readYargs (source: NodeSource, calls: readonly Call[]): OptionsReading 
     ?.replace(/^usage:\s*/i, '')
   const demanded = calls.find(({ name }) => name === 'demandCommand')
   const least = demanded === undefined ? 0 : Number(source.value(demanded.given[0]) ?? 1)
-  const found: ScriptArgument[] = []
+  const args: ScriptArgument[] = []
   let whole = !calls.some(({ name }) =>
     ['command', 'options', 'positional', 'commandDir', 'boolean', 'array', 'demandOption'].includes(name)
   )
@@ -151,10 +151,10 @@ function readYargs (source: NodeSource, calls: readonly Call[]): OptionsReading 
     const [called, fields] = [source.string(given[0]), source.value(given[1])]
     const argument = called === undefined || !isFields(fields) ? undefined : yargsOption(called, fields)
     if (argument === undefined) whole = false
-    else found.push(argument)
+    else args.push(argument)
   }
-  if (least > 0 || /\._\b/.test(source.text)) found.push(rest('operands', least))
-  return reading(whole ? found : undefined, { usage, needs: least > 0 || found.some(({ required }) => required) })
+  if (least > 0 || /\._\b/.test(source.text)) args.push(rest('operands', least))
+  return reading(whole ? args : undefined, { usage, needs: least > 0 || args.some(({ required }) => required) })
 }
 
 function yargsOption (name: string, fields: Fields): ScriptArgument | undefined {

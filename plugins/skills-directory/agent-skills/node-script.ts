@@ -6,21 +6,21 @@ import { aboutOf, headComment } from './script-comments.ts'
 import type { NodeImports, ScriptReading } from './script-reading.ts'
 import { asksForOperands, placeholdersOf, usageIn } from './script-usage.ts'
 
-/** Reads a script for Node.js without running it. @param said how its instructions call it */
-export function readNode (text: string, said: string | undefined): ScriptReading {
+/** Reads a script for Node.js without running it. @param mentionedUsage how its instructions call it */
+export function readNode (text: string, mentionedUsage: string | undefined): ScriptReading {
   const source = new NodeSource(text)
   const calls = source.all(['CallExpression']).map(node => ({ node, ...source.call(node) }))
   const options = readOptions(source, calls, new Set(packagesOf(source)))
   const comment = headComment(text, '//')
-  const usage = options?.usage ?? usageIn(comment) ?? printedUsage(source) ?? said
+  const usage = options?.usage ?? usageIn(comment) ?? printedUsage(source) ?? mentionedUsage
   const argv = options === undefined ? readArgv(source, usage) : undefined
   const asks = usage !== undefined && asksForOperands(usage)
-  const found = options?.arguments ?? argv?.arguments
+  const args = options?.arguments ?? argv?.arguments
   return {
     program: options !== undefined || argv !== undefined || isMain(text) || acts(source),
     about: aboutOf(comment) || aboutOf(options?.description ?? ''),
     ...(usage !== undefined && { usage }),
-    ...(found !== undefined && { interface: { arguments: found, dashes: options !== undefined } }),
+    ...(args !== undefined && { interface: { arguments: args, dashes: options !== undefined } }),
     least: options?.needs === true ? 1 : argv === undefined ? 0 : Math.max(argv.least, asks ? 1 : 0),
     passes: argv?.arguments === undefined && argv !== undefined,
     imports: { node: importsIn(source) },
@@ -117,12 +117,12 @@ function readArgv (
   source: NodeSource,
   usage: string | undefined
 ): { arguments: ScriptArgument[] | undefined, least: number } | undefined {
-  const found = source.all(['MemberExpression']).filter(node => source.of(node) === 'process.argv')
-  if (found.length === 0) return undefined
+  const argvNodes = source.all(['MemberExpression']).filter(node => source.of(node) === 'process.argv')
+  if (argvNodes.length === 0) return undefined
   const names = new Map<number, { name: string, optional: boolean }>()
   let least = 0
   let passes = false
-  for (const node of found) {
+  for (const node of argvNodes) {
     const { parent } = node
     const [, index] =
       /^\s*\[\s*(\d+)\s*\]$/.exec(parent === null ? '' : source.of({ from: node.to, to: parent.to })) ?? []
@@ -134,7 +134,7 @@ function readArgv (
         optional: isOptional(source, parent)
       })
     else if (guard !== undefined) least = Math.max(least, guard)
-    else if (pattern !== undefined) for (const [place, one] of pattern) names.set(place, one)
+    else if (pattern !== undefined) for (const [place, declared] of pattern) names.set(place, declared)
     else if (index === undefined) passes = true
   }
   least = Math.max(
@@ -172,14 +172,14 @@ function patternOf (source: NodeSource, node: Node): Map<number, { name: string,
   const declaration = (sliced ? call : node).parent
   const pattern = declaration?.name === 'VariableDeclaration' ? declaration.getChild('ArrayPattern') : null
   if (pattern === null || pattern.getChild('Spread') !== null) return undefined
-  const found = new Map<number, { name: string, optional: boolean }>()
+  const names = new Map<number, { name: string, optional: boolean }>()
   let place = sliced ? 1 : -1
   for (const child of childrenOf(pattern)) {
     if (child.name === ',') place++
     else if (child.name === 'VariableDefinition' && place >= 1)
-      found.set(place, { name: source.of(child), optional: child.nextSibling?.name === 'Equals' })
+      names.set(place, { name: source.of(child), optional: child.nextSibling?.name === 'Equals' })
   }
-  return found
+  return names
 }
 
 function assignedTo (source: NodeSource, node: Node | null): string | undefined {

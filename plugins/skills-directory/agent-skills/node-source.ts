@@ -28,11 +28,11 @@ export class NodeSource {
   }
 
   all (names: readonly string[]): Node[] {
-    const found: Node[] = []
+    const nodes: Node[] = []
     const cursor = this.root.cursor()
-    do if (names.includes(cursor.name)) found.push(cursor.node)
+    do if (names.includes(cursor.name)) nodes.push(cursor.node)
     while (cursor.next())
-    return found
+    return nodes
   }
 
   /** What a call calls (`program.option(…).argument`: its last name), and with what. */
@@ -116,13 +116,13 @@ export class NodeSource {
 }
 
 export function childrenOf (node: Node | null): Node[] {
-  const found: Node[] = []
-  for (let child = node?.firstChild ?? null; child !== null; child = child.nextSibling) found.push(child)
-  return found
+  const nodes: Node[] = []
+  for (let child = node?.firstChild ?? null; child !== null; child = child.nextSibling) nodes.push(child)
+  return nodes
 }
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' }
 
 function unescape (text: string): string {
-  return text.replaceAll(/\\([\s\S])/g, (_whole, one: string) => escapes[one] ?? (one === '\n' ? '' : one))
+  return text.replaceAll(/\\([\s\S])/g, (_whole, char: string) => escapes[char] ?? (char === '\n' ? '' : char))
 }

@@ -36,7 +36,7 @@ export function readArgparse (source: PythonSource, all: readonly Found[]): Pars
   const { named, spread } = parser.call
   const { receivers, exclusive } = receiversOf(source, parser.node, all)
   const adding = all.filter(({ call: { name } }) => name.endsWith('.add_argument'))
-  const found = adding.map(({ node, call }) => {
+  const readings = adding.map(({ node, call }) => {
     const receiver = call.name.slice(0, -'.add_argument'.length)
     return receivers.has(receiver) && isUnconditional(node)
       ? readArgument(source, call, exclusive.has(receiver))
@@ -48,10 +48,10 @@ export function readArgparse (source: PythonSource, all: readonly Found[]): Pars
     || spread
     || named.has('parents')
     || commands.length > 0
-    || found.includes(undefined)
+    || readings.includes(undefined)
     || all.some(({ call: { name } }) => /\.parse_known_(?:intermixed_)?args$/.test(name))
     || isPassedOn(source, all, receivers)
-  const read = found.flatMap(args => args ?? [])
+  const read = readings.flatMap(args => args ?? [])
   return {
     description: source.string(named.get('description')),
     usage: source.string(named.get('usage')),
@@ -191,10 +191,10 @@ function choicesOf (source: PythonSource, named: PythonCall['named']): (string |
   return metavar !== undefined && /^[a-z0-9_-]+(?:\|[a-z0-9_-]+)+$/.test(metavar) ? metavar.split('|') : undefined
 }
 
-function manyOf (source: PythonSource, given: Node | undefined): ScriptArgument['values'] | 'optional' | 'unknown' {
-  if (given === undefined) return undefined
-  if (/(?:^|\.)REMAINDER$/.test(source.of(given))) return { least: 0, rest: true }
-  const value = source.value(given)
+function manyOf (source: PythonSource, nargs: Node | undefined): ScriptArgument['values'] | 'optional' | 'unknown' {
+  if (nargs === undefined) return undefined
+  if (/(?:^|\.)REMAINDER$/.test(source.of(nargs))) return { least: 0, rest: true }
+  const value = source.value(nargs)
   switch (value) {
     case null:
       return undefined

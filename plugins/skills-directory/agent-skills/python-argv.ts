@@ -27,12 +27,12 @@ const placesMax = 20
 
 /** Undefined where the script does not look at `sys.argv`. */
 export function readArgv (source: PythonSource, usage: string | undefined): ArgvReading | undefined {
-  const found = source.all(['MemberExpression', 'VariableName']).filter(node => isArgv(source, node))
-  if (found.length === 0) return undefined
+  const argvNodes = source.all(['MemberExpression', 'VariableName']).filter(node => isArgv(source, node))
+  if (argvNodes.length === 0) return undefined
   const bounds: Bounds = { least: 0, most: Infinity }
   const uses: Use[] = []
   let passes = false
-  for (const node of found) {
+  for (const node of argvNodes) {
     const compared = comparisonOf(source, node)
     if (compared !== undefined) limit(bounds, source, compared)
     else if (indexOf(source, node) === undefined) passes ||= !isLength(source, node)
@@ -167,7 +167,7 @@ function argumentsOf (
     const own = uses
       .filter(({ index }) => index === i + 1)
       .map(({ node }) => nameOf(source, node))
-      .find(found => found !== undefined)
+      .find(name => name !== undefined)
     const name = own?.name ?? shown?.name
     if (name === undefined) return []
     return [

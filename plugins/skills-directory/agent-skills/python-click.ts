@@ -36,7 +36,7 @@ function readAll (
   definition: Node | null
 ): ScriptArgument[] | undefined {
   const taken = definition === null ? [] : parametersOf(source, definition)
-  const found: ScriptArgument[] = []
+  const args: ScriptArgument[] = []
   for (const call of calls) {
     const kind = /^(?:click\.)?(option|argument)$/.exec(call.name)?.[1]
     if (kind === undefined) {
@@ -45,9 +45,9 @@ function readAll (
     }
     const read = kind === 'option' ? readOption(source, call, taken) : readPositional(source, call)
     if (read === undefined) return undefined
-    found.push(...read)
+    args.push(...read)
   }
-  return found
+  return args
 }
 
 function readPositional (source: PythonSource, call: PythonCall): ScriptArgument[] | undefined {

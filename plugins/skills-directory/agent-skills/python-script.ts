@@ -24,15 +24,15 @@ function prepares (call: string): boolean {
   return preparing.has(first) || preparing.has(`${first}.${second}`)
 }
 
-/** Reads a Python script without running it. @param said how its instructions call it */
-export function readPython (text: string, said: string | undefined): ScriptReading {
+/** Reads a Python script without running it. @param mentionedUsage how its instructions call it */
+export function readPython (text: string, mentionedUsage: string | undefined): ScriptReading {
   const source = new PythonSource(skeletonOf(text))
   const calls = source.all(['CallExpression']).map(node => ({ node, call: source.call(node) }))
   const parser = readArgparse(source, calls) ?? readClick(source)
   const own = usageOf(source, parser, calls)
-  const argv = parser === undefined ? readArgv(source, own ?? said) : undefined
+  const argv = parser === undefined ? readArgv(source, own ?? mentionedUsage) : undefined
   const other = calls.some(({ call }) => otherParsers.has(call.name))
-  const usage = own ?? said
+  const usage = own ?? mentionedUsage
   const unread = parser === undefined && !other && usage !== undefined && asksForOperands(usage) ? 1 : 0
   return {
     program: parser !== undefined || other || isGuarded(source) || acts(source),

@@ -60,11 +60,11 @@ export class PythonSource {
 
   /** All nodes with one of these names, below one (the whole source by default), in the order of the text. */
   all (names: readonly string[], within: Node = this.root): Node[] {
-    const found: Node[] = []
+    const nodes: Node[] = []
     const cursor = within.cursor()
-    do if (names.includes(cursor.name) && cursor.from >= within.from && cursor.to <= within.to) found.push(cursor.node)
+    do if (names.includes(cursor.name) && cursor.from >= within.from && cursor.to <= within.to) nodes.push(cursor.node)
     while (cursor.next() && cursor.from < within.to)
-    return found
+    return nodes
   }
 
   /** What a call calls, and with what; also of decorators. */
@@ -196,9 +196,9 @@ export class PythonSource {
 }
 
 export function childrenOf (node: Node): Node[] {
-  const found: Node[] = []
-  for (let child = node.firstChild; child !== null; child = child.nextSibling) found.push(child)
-  return found
+  const nodes: Node[] = []
+  for (let child = node.firstChild; child !== null; child = child.nextSibling) nodes.push(child)
+  return nodes
 }
 
 /** The names of a function's parameters that are found by their place. */

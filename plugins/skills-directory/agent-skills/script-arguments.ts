@@ -148,10 +148,10 @@ function fits (value: string | number, type: ScriptArgument['type'], choices: Sc
 }
 
 /** An argument that is found by its place needs those before it. */
-function needsOf (found: readonly ScriptArgument[], names: readonly string[]): Record<string, string[]> {
+function needsOf (args: readonly ScriptArgument[], names: readonly string[]): Record<string, string[]> {
   const needs: Record<string, string[]> = {}
   const before: string[] = []
-  for (const [i, { kind, required }] of found.entries()) {
+  for (const [i, { kind, required }] of args.entries()) {
     const name = names[i]
     if (kind !== 'positional' || required || name === undefined) continue
     if (before.length > 0) needs[name] = [...before]
@@ -164,8 +164,8 @@ function needsOf (found: readonly ScriptArgument[], names: readonly string[]): R
 const reserved = new Set(['constructor', 'prototype'])
 
 /** A name for each; undefined where two have the same. */
-function nameAll (found: readonly ScriptArgument[]): string[] | undefined {
-  const names = found.map(({ name }) => {
+function nameAll (args: readonly ScriptArgument[]): string[] | undefined {
+  const names = args.map(({ name }) => {
     const clean = name
       .replace(/^[^A-Za-z]+/, '')
       .replace(/[^A-Za-z0-9_]+/g, '_')

@@ -49,7 +49,7 @@ export function headComment (text: string, mark: '#' | '//'): string {
   const [, block] = mark === '//' ? (/^\s*(?:['"]use strict['"];?\s*)?\/\*+([\s\S]*?)\*\//.exec(code) ?? []) : []
   if (block !== undefined) return block.replace(/^[ \t]*\* ?/gm, '').trim()
   const lines = code.split(/\r?\n/).slice(0, 200)
-  const found: string[] = []
+  const paragraphs: string[] = []
   for (let i = 0; i < lines.length;) {
     while (lines[i]?.trim() === '') i++
     const from = i
@@ -57,7 +57,7 @@ export function headComment (text: string, mark: '#' | '//'): string {
     if (i === from) break
     const attached = i < lines.length && lines[i]?.trim() !== ''
     if (!attached || from === 0)
-      found.push(
+      paragraphs.push(
         lines
           .slice(from, i)
           .map(line => line.trim().replace(/^(?:#+|\/\/+)[ \t]?/, ''))
@@ -65,5 +65,5 @@ export function headComment (text: string, mark: '#' | '//'): string {
       )
     if (attached) break
   }
-  return found.join('\n\n').trim()
+  return paragraphs.join('\n\n').trim()
 }

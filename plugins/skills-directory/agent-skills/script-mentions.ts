@@ -92,10 +92,10 @@ interface Place {
 
 /** Where a word stands, perhaps with its ending, in the line that it is part of; lines that end with `\` go on. */
 function placesOf (text: string, word: string, ending: string): Place[] {
-  const found: Place[] = []
+  const places: Place[] = []
   for (
     let index = text.indexOf(word);
-    index >= 0 && found.length < 50;
+    index >= 0 && places.length < 50;
     index = text.indexOf(word, index + word.length)
   ) {
     const length = word.length + (text.startsWith(ending, index + word.length) ? ending.length : 0)
@@ -103,9 +103,9 @@ function placesOf (text: string, word: string, ending: string): Place[] {
       continue
     const from = text.lastIndexOf('\n', index) + 1
     const [line = ''] = /^(?:[^\n\\]|\\\r?\n|\\.)*/.exec(text.slice(from, from + 2_000)) ?? []
-    found.push({ line: line.replaceAll(/\\\r?\n\s*/g, match => ' '.repeat(match.length)), at: index - from, length })
+    places.push({ line: line.replaceAll(/\\\r?\n\s*/g, match => ' '.repeat(match.length)), at: index - from, length })
   }
-  return found
+  return places
 }
 
 /** What follows a script's name in a call. */

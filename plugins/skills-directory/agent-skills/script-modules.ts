@@ -54,7 +54,7 @@ export function nodePackages (script: string, folder: string, cache: ModuleCache
     for (const name of packages) outside.add(name)
     for (const file of files) {
       const at = join(dirname(path), file)
-      const found = [
+      const modulePath = [
         at,
         `${at}.js`,
         `${at}.mjs`,
@@ -63,23 +63,23 @@ export function nodePackages (script: string, folder: string, cache: ModuleCache
         at.replace(/\.([cm]?)js$/, '.$1ts'),
         join(at, 'index.js')
       ].find(file => isFile(file))
-      if (found?.startsWith(folder) === true) seen.add(found)
+      if (modulePath?.startsWith(folder) === true) seen.add(modulePath)
     }
   }
   return [...outside].sort()
 }
 
 function importsFrom<T> (path: string, cache: ModuleCache<T>, read: (text: string) => T, nothing: T): T {
-  let found = cache.get(path)
-  if (found === undefined) {
+  let imports = cache.get(path)
+  if (imports === undefined) {
     try {
-      found = read(readText(path, moduleBytesMax))
+      imports = read(readText(path, moduleBytesMax))
     } catch {
-      found = nothing // a fault that running it would show
+      imports = nothing // a fault that running it would show
     }
-    cache.set(path, found)
+    cache.set(path, imports)
   }
-  return found
+  return imports
 }
 
 function isModule (path: string): boolean {
@@ -116,14 +116,14 @@ export function requirementsOf (
     for (const [, list = ''] of text.matchAll(/\b(?:pip[\d.]*|uv pip) install\s+([^\n`;&|#]+)/g))
       lines.push(...list.split(/\s+/).map(word => word.replace(/^["']|["'.,)]+$/g, '')))
   }
-  const found = new Map<string, string>()
+  const requirements = new Map<string, string>()
   for (const line of lines) {
     const [whole, name, versions = ''] = /^([A-Za-z0-9][\w.-]*)(?:\[[\w,.-]*\])?([^;#]*)/.exec(line.trim()) ?? []
     const requirement = versions.trim() === '' || versionRanges.test(versions) ? whole?.trim() : undefined
-    if (requirement !== undefined && name !== undefined && !found.has(normal(name)))
-      found.set(normal(name), requirement.replaceAll(' ', ''))
+    if (requirement !== undefined && name !== undefined && !requirements.has(normal(name)))
+      requirements.set(normal(name), requirement.replaceAll(' ', ''))
   }
-  return found
+  return requirements
 }
 
 /** What brings each Python module, as pip takes it: in the skill's own words where it has them. */

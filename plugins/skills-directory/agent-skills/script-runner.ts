@@ -44,9 +44,9 @@ export function runnerOf (path: string, head: Buffer, executable: boolean): Runn
       ? { ...common, command: [path] }
       : { ...common, command: [...interpreter, path] }
   }
-  const found = byEnding[ending]
-  if (found !== undefined)
-    return { language: found.language, command: [...found.command, path], interpreter: found.command, marked: false }
+  const runner = byEnding[ending]
+  if (runner !== undefined)
+    return { language: runner.language, command: [...runner.command, path], interpreter: runner.command, marked: false }
   if (!executable) return undefined
   if (isBinary(head)) return { language: undefined, command: [path], interpreter: [], marked: true }
   // What a shell would do. Files with another ending are data whose mode was lost on the way.

@@ -6,8 +6,8 @@ const usageMax = 1_000
  * @returns its lines, without what they are indented by
  */
 export function usageIn (text: string): string | undefined {
-  const [, said = ''] = /(?:^|[^\w])usage\s*:[ \t]*([\s\S]*)/i.exec(text) ?? []
-  const [paragraph = ''] = said.replace(/^\s*\n/, '').split(/\n\s*\n/)
+  const [, afterUsage = ''] = /(?:^|[^\w])usage\s*:[ \t]*([\s\S]*)/i.exec(text) ?? []
+  const [paragraph = ''] = afterUsage.replace(/^\s*\n/, '').split(/\n\s*\n/)
   const lines = paragraph
     .split('\n')
     .map(line => line.trim())

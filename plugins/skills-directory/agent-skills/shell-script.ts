@@ -7,14 +7,14 @@ const placesMax = 20
 /** What is looked at of a line, in characters. */
 const lineMax = 1_000
 
-/** Reads a shell script without running it. @param said how its instructions call it */
-export function readShell (text: string, said: string | undefined): ScriptReading {
+/** Reads a shell script without running it. @param mentionedUsage how its instructions call it */
+export function readShell (text: string, mentionedUsage: string | undefined): ScriptReading {
   const { main, told } = partsOf(text)
-  const usage = usageOf(text, told) ?? said
+  const usage = usageOf(text, told) ?? mentionedUsage
   const options = optionsOf(main)
   const places = placesOf(main, usage)
   const { least, passes } = places
-  const found =
+  const args =
     options === undefined
       ? !passes && !/\bgetopts\b/.test(main)
         ? places.arguments
@@ -28,7 +28,7 @@ export function readShell (text: string, said: string | undefined): ScriptReadin
     program: commandsOf(main),
     about: aboutOf(headComment(text, '#')),
     ...(usage !== undefined && { usage }),
-    ...(found !== undefined && { interface: { arguments: found, dashes: options !== undefined } }),
+    ...(args !== undefined && { interface: { arguments: args, dashes: options !== undefined } }),
     least: needed,
     passes,
     reads_stdin: /\bread\b(?!only)|\bcat\s*(?:-|\||$)|\/dev\/stdin|<&0/m.test(main)
@@ -73,9 +73,9 @@ function saidBy (line: string): string {
   return comment ?? printed?.replace(/\\n$/, '') ?? ''
 }
 
-function usageOf (text: string, told: string): string | undefined {
+function usageOf (text: string, comments: string): string | undefined {
   const [, short] = /\busage:\s*([^"'}\n]+)/i.exec(text) ?? []
-  return usageIn(told) ?? (short === undefined ? undefined : usageIn(`usage: ${short}`))
+  return usageIn(comments) ?? (short === undefined ? undefined : usageIn(`usage: ${short}`))
 }
 
 /** The options of `getopts`, where it is read once; undefined where there are none. */

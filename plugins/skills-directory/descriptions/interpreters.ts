@@ -65,9 +65,9 @@ export class Interpreters {
       }
     if (!/[/\\]/.test(python)) return { interpreter: python } // a command, which is looked up in PATH
     const path = resolve(folder, fromHome(python))
-    const found = await stat(path).catch(() => undefined)
-    if (found?.isDirectory() !== true)
-      return found === undefined
+    const stats = await stat(path).catch(() => undefined)
+    if (stats?.isDirectory() !== true)
+      return stats === undefined
         ? { interpreter: path, warning: `${about}: ${path} does not exist` }
         : { interpreter: path }
     const interpreter = join(path, bin, program)

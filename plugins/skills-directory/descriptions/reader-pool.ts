@@ -69,9 +69,9 @@ export class Reading {
    * @returns the contents of each folder, in the order of the folders; rejects when reading was stopped
    */
   async describe (folders: readonly Folder[]): Promise<(Described | Fault)[]> {
-    let found: (Described | Fault)[] = []
-    await this.#add(async (describer, watch) => { found = await describeAll(folders, describer, watch) })
-    return found
+    let descriptions: (Described | Fault)[] = []
+    await this.#add(async (describer, watch) => { descriptions = await describeAll(folders, describer, watch) })
+    return descriptions
   }
 
   /** Removes old builds. An error is ignored, since serving does not need this. */
@@ -164,18 +164,18 @@ async function describeAll (
     // Only requests that run code may take long while other folders are read.
     const { reply, suspect } =
       await describer.ask({ type: 'describe', folders: [...folders] }, folder.module ? watch : undefined)
-    const found = expect(reply, 'described').descriptions.map(description => {
+    const descriptions = expect(reply, 'described').descriptions.map(description => {
       if ('fault' in description) return description.fault
       const { ran_code: _ran, ...described } = description
       return described
     })
-    return suspect && !again ? await withoutSuspects(folders, found, describer, watch) : found
+    return suspect && !again ? await withoutSuspects(folders, descriptions, describer, watch) : descriptions
   } catch (error) {
     if (!(error instanceof DescriberFault)) throw error
     if (more.length > 0) { // one of them failed, or they are too many for one time limit
-      const found: (Described | Fault)[] = []
-      for (const skillFolder of folders) found.push(...await describeAll([skillFolder], describer, watch))
-      return found
+      const descriptions: (Described | Fault)[] = []
+      for (const skillFolder of folders) descriptions.push(...await describeAll([skillFolder], describer, watch))
+      return descriptions
     }
     // The leftovers of an earlier skill in the thread (for example a timer) may be the cause: a new thread shows this.
     if (error.suspect && !again) return await describeAll(folders, describer, watch, true)
@@ -188,16 +188,17 @@ async function describeAll (
  * faults.
  */
 async function withoutSuspects (
-  folders: readonly Folder[], found: readonly (Described | Fault)[], describer: Describer, watch: Watch
+  folders: readonly Folder[], descriptions: readonly (Described | Fault)[], describer: Describer, watch: Watch
 ): Promise<(Described | Fault)[]> {
   const faulty = folders.filter((_, i) => {
-    const description = found[i]
+    const description = descriptions[i]
     return description === undefined || 'error' in description || description.broken.length > 0
   })
-  if (faulty.length === 0) return [...found]
+  if (faulty.length === 0) return [...descriptions]
   await describer.end()
   const fresh = await describeAll(faulty, describer, watch, true)
-  return folders.flatMap((folder, i) => (faulty.includes(folder) ? fresh[faulty.indexOf(folder)] : found[i]) ?? [])
+  return folders.flatMap((folder, i) =>
+    (faulty.includes(folder) ? fresh[faulty.indexOf(folder)] : descriptions[i]) ?? [])
 }
 
 function expect<T extends Reply['type']> (reply: Reply, type: T): Extract<Reply, { type: T }> {

@@ -67,22 +67,22 @@ export class Describing {
   ): Promise<(Described | Fault | Unread)[]> {
     const reading = this.#reading
     const read_ms = Date.now() // before a module is built or a file is read
-    const known = await mapAtMost(readingMax, folders, async folder => {
+    const cached = await mapAtMost(readingMax, folders, async folder => {
       const described = fresh?.has(folder.path) === true ? undefined : await this.#cache.get(folder)
       if (described === undefined && !signal.aborted) reading.start() // while the other folders are looked up
       return described
     })
     try {
-      const found = new Map<Folder, Described | Fault>()
-      for (const [i, described] of known.entries()) {
-        if (described !== undefined && folders[i] !== undefined) found.set(folders[i], described)
+      const descriptions = new Map<Folder, Described | Fault>()
+      for (const [i, described] of cached.entries()) {
+        if (described !== undefined && folders[i] !== undefined) descriptions.set(folders[i], described)
       }
-      const unknown = folders.filter(folder => !found.has(folder))
-      const left = unknown.filter(folder => !this.#takeLate(folder, found))
-      const done = this.#readAll(left, found, read_ms)
+      const unknown = folders.filter(folder => !descriptions.has(folder))
+      const left = unknown.filter(folder => !this.#takeLate(folder, descriptions))
+      const done = this.#readAll(left, descriptions, read_ms)
       await abortable(this.#wait(done, wait_ms, signal), signal)
-      for (const folder of left) if (!found.has(folder)) this.#remember(folder)
-      return folders.map(folder => found.get(folder) ?? this.#unread(folder))
+      for (const folder of left) if (!descriptions.has(folder)) this.#remember(folder)
+      return folders.map(folder => descriptions.get(folder) ?? this.#unread(folder))
     } catch (error) {
       this.#late.clear()
       await reading.stop()
@@ -120,7 +120,9 @@ export class Describing {
   }
 
   /** Reads folders and caches their contents. */
-  async #readAll (folders: readonly Folder[], found: Map<Folder, Described | Fault>, read_ms: number): Promise<void> {
+  async #readAll (
+    folders: readonly Folder[], descriptions: Map<Folder, Described | Fault>, read_ms: number
+  ): Promise<void> {
     const modules = folders.filter(({ module }) => module)
     const works: Promise<void>[] = []
     if (modules.length > 1) {
@@ -128,23 +130,25 @@ export class Describing {
         works.push(this.#reading.build(modules.slice(i, i + togetherMax)))
       }
     }
-    for (const chunk of chunksOf(folders)) works.push(this.#readChunk(chunk, found, read_ms))
+    for (const chunk of chunksOf(folders)) works.push(this.#readChunk(chunk, descriptions, read_ms))
     if (this.#reading.started) works.push(this.#reading.prune())
     await Promise.all(works)
   }
 
-  async #readChunk (chunk: readonly Folder[], found: Map<Folder, Described | Fault>, read_ms: number): Promise<void> {
+  async #readChunk (
+    chunk: readonly Folder[], descriptions: Map<Folder, Described | Fault>, read_ms: number
+  ): Promise<void> {
     const described = await this.#reading.describe(chunk)
     if (this.#closed) return
     const kept = chunk.map(async (folder, i) => {
       const description = described[i]
       if (description === undefined) return
       const timed = 'skill' in description ? { ...description, read_ms } : description
-      found.set(folder, timed)
+      descriptions.set(folder, timed)
       if ('skill' in timed) await this.#cache.put(folder, timed)
     })
     await Promise.all(kept)
-    for (const folder of chunk) await this.#tellLate(folder, found.get(folder))
+    for (const folder of chunk) await this.#tellLate(folder, descriptions.get(folder))
   }
 
   /**

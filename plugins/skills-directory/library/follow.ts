@@ -129,11 +129,11 @@ export class Follow {
     const { library, changed, log } = this.#options
     const began_ms = performance.now()
     try {
-      const found = await library.refresh(dirty, this.#stopped.signal)
-      if (found.different) changed()
+      const result = await library.refresh(dirty, this.#stopped.signal)
+      if (result.different) changed()
       this.#watch()
-      if (found.again.size > 0) this.#later(found.again_ms, () => { this.#hintAll(found.again) })
-      if (found.changed.size > 0) this.#later(echo_ms, () => { this.#hintAll(found.changed) })
+      if (result.again.size > 0) this.#later(result.again_ms, () => { this.#hintAll(result.again) })
+      if (result.changed.size > 0) this.#later(echo_ms, () => { this.#hintAll(result.changed) })
     } catch (error) {
       if (!this.#stopped.signal.aborted) {
         log.error({ error: messageOf(error) }, 'the skills directories could not be looked at')

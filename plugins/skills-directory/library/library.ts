@@ -78,7 +78,7 @@ export class Library {
    * @param signal ends the look, with what was found until then
    */
   async mendable (files_max: number, signal: AbortSignal): Promise<Dirty> {
-    const found = new Map<Place, Set<string>>()
+    const dirty = new Map<Place, Set<string>>()
     const faulty = faultyIn(this.#shelves)
     const first = this.#looks
     let left = files_max
@@ -88,9 +88,9 @@ export class Library {
       left -= next.entry.outside.length
       this.#looks++
       const { place, name, entry: { looked, key, mark: trusted, outside } } = next
-      if (await keyOf(looked, outside) + trusted !== key) mark(found, place, name)
+      if (await keyOf(looked, outside) + trusted !== key) mark(dirty, place, name)
     }
-    return found
+    return dirty
   }
 
   /**
@@ -106,11 +106,11 @@ export class Library {
 
   /** The entries whose folders are still being read. */
   get unread (): Dirty {
-    const found = new Map<Place, Set<string>>()
+    const dirty = new Map<Place, Set<string>>()
     for (const { place, entries } of this.#shelves) {
-      for (const [name, { key }] of entries) if (key === unread) mark(found, place, name)
+      for (const [name, { key }] of entries) if (key === unread) mark(dirty, place, name)
     }
-    return found
+    return dirty
   }
 
   /**
@@ -151,14 +151,14 @@ export class Library {
     const before = new Map(dirty === undefined ? [] : this.#shelves.map(shelf => [shelf.place.path, shelf]))
     this.#shelves = await Promise.all(this.#options.places.map(async place => {
       const old = before.get(place.path)
-      const known = old === undefined || dirty === undefined || dirty === 'all'
+      const previous = old === undefined || dirty === undefined || dirty === 'all'
         ? undefined
         : { listing: old.listing, changed: dirty.get(place) ?? new Set<string>() }
-      const listing = await listPlace(place, this.#options.list_ms, signal, { known, only })
+      const listing = await listPlace(place, this.#options.list_ms, signal, { known: previous, only })
       const entries = new Map<string, Entry>()
       for (const [name, looked] of listing.entries) {
         const entry = old?.entries.get(name)
-        const seldom = known !== undefined && entry !== undefined && !known.changed.has(name) && !trustMoved
+        const seldom = previous !== undefined && entry !== undefined && !previous.changed.has(name) && !trustMoved
         const trusted = seldom ? entry.mark : await trust.markOf(place, looked)
         const key = seldom ? entry.key : await keyOf(looked, entry?.outside ?? []) + trusted
         if (entry !== undefined) entries.set(name, entry)

@@ -95,15 +95,18 @@ export function packagesStay (skill_module: string): Plugin {
       build.onResolve({ filter: /^[^./]/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
         if (pluginData === passed || kind === 'entry-point' || isBuiltin(path)) return undefined
         if (path === 'skillet/skill') return { path: skill_module }
-        const found = await build.resolve(path, { kind, importer, resolveDir, pluginData: passed })
-        if (found.errors.length > 0) return kind === 'import-statement' ? undefined : { path, external: true }
+        const resolved = await build.resolve(path, { kind, importer, resolveDir, pluginData: passed })
+        if (resolved.errors.length > 0) return kind === 'import-statement' ? undefined : { path, external: true }
         if (
-          found.external || !found.path.includes(`${sep}node_modules${sep}`) || !/\.([cm]?js|node)$/.test(found.path)
+          resolved.external || !resolved.path.includes(`${sep}node_modules${sep}`)
+          || !/\.([cm]?js|node)$/.test(resolved.path)
         ) {
-          return found
+          return resolved
         }
         return {
-          path: kind === 'require-call' || kind === 'require-resolve' ? found.path : pathToFileURL(found.path).href,
+          path: kind === 'require-call' || kind === 'require-resolve'
+            ? resolved.path
+            : pathToFileURL(resolved.path).href,
           external: true
         }
       })

@@ -143,7 +143,7 @@ function withoutRun (name: string, tool: unknown): unknown {
  * @throws SkillFault when it has several
  */
 export function findModule (folder: string, names: readonly string[]): string | undefined {
-  const found = names.filter(name => isThere(join(folder, name)))
-  if (found.length > 1) throw new SkillFault(folder, `the folder has both ${found.join(' and ')}; keep one`)
-  return found[0] === undefined ? undefined : join(folder, found[0])
+  const modules = names.filter(name => isThere(join(folder, name)))
+  if (modules.length > 1) throw new SkillFault(folder, `the folder has both ${modules.join(' and ')}; keep one`)
+  return modules[0] === undefined ? undefined : join(folder, modules[0])
 }

@@ -102,10 +102,10 @@ function frontmatterOf (path: string, yaml: string): JsonObject {
  * parameters
  */
 export function completePermissions (
-  given: Partial<Permissions> | undefined,
+  permissions: Partial<Permissions> | undefined,
   parameters: ReadonlySet<string>
 ): Permissions {
-  const write = given?.write ?? []
+  const write = permissions?.write ?? []
   for (const path of write) {
     const [, placeholder] = /^\{\{([^{}]*)\}\}/.exec(path) ?? []
     if (placeholder === undefined && !path.startsWith('/') && path !== '~' && !path.startsWith('~/')) {
@@ -115,9 +115,12 @@ export function completePermissions (
       throw new Error(`permissions/write: "${path}" has no parameter of that name in any tool`)
     }
   }
-  const secrets = given?.secrets ?? []
+  const secrets = permissions?.secrets ?? []
   // A variable that is also a secret is passed only as a secret.
   return {
-    network: given?.network ?? false, write, env: (given?.env ?? []).filter(name => !secrets.includes(name)), secrets
+    network: permissions?.network ?? false,
+    write,
+    env: (permissions?.env ?? []).filter(name => !secrets.includes(name)),
+    secrets
   }
 }

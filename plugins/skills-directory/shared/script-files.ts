@@ -101,7 +101,7 @@ export interface ScriptFile {
  */
 export function scriptFiles ({ path, real_path }: Folder, warn: (warning: string, at?: string) => void): ScriptFile[] {
   const root = join(path, SCRIPTS)
-  const found: ScriptFile[] = []
+  const files: ScriptFile[] = []
   let seen = 0
   const walk = (folder: string, depth: number): void => {
     for (const name of namesIn(folder, root, warn)) {
@@ -118,7 +118,7 @@ export function scriptFiles ({ path, real_path }: Folder, warn: (warning: string
           continue
         if (!realpathSync(at).startsWith(real_path + sep))
           warn(`${SCRIPTS}/${file} is a link that leads out of the folder, and no tool`, at)
-        else if (stats.isFile()) found.push({ file, path: at })
+        else if (stats.isFile()) files.push({ file, path: at })
         else if (stats.isDirectory() && !isLoop(at, root)) walk(at, depth + 1)
       } catch (error) {
         warn(`${SCRIPTS}/${file} can't be read: ${messageOf(error)}`, at)
@@ -128,7 +128,7 @@ export function scriptFiles ({ path, real_path }: Folder, warn: (warning: string
   if (isThere(root)) walk(root, 0)
   if (seen > scriptFilesMax)
     warn(`${SCRIPTS}/ has more than ${scriptFilesMax} files; those beyond are not looked at`, root)
-  return found.sort((a, b) => (a.file < b.file ? -1 : 1))
+  return files.sort((a, b) => (a.file < b.file ? -1 : 1))
 }
 
 function namesIn (folder: string, root: string, warn: (warning: string, at?: string) => void): string[] {

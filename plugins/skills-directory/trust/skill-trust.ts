@@ -47,8 +47,8 @@ export class SkillTrust {
   /** Reads the trust file and the names of directories again. @returns whether the trust file changed */
   async refresh (): Promise<boolean> {
     const { directories, file } = this.#options
-    const found = await Promise.all(directories.map(path => realpath(path).catch(() => undefined)))
-    this.#directories = found.filter(path => path !== undefined)
+    const realPaths = await Promise.all(directories.map(path => realpath(path).catch(() => undefined)))
+    this.#directories = realPaths.filter(path => path !== undefined)
     if (file === undefined || !await this.isStale()) return false
     this.#seen = await file.stamp() // before the file is read: a change after this is found at the next refresh
     this.fault = undefined
@@ -174,8 +174,8 @@ export class SkillTrust {
   async #contentOf (path: string): Promise<FolderContent> {
     const walked = this.#walked.get(path) ?? await walkFolder(path)
     this.#walked.delete(path)
-    const known = this.#contents.get(path)
-    if (walked.stamp === known?.stamp) return known
+    const cached = this.#contents.get(path)
+    if (walked.stamp === cached?.stamp) return cached
     this.#contents.delete(path)
     const content = await readFolder(path, { walked })
     this.#contents.set(path, content)

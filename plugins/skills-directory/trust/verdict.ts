@@ -30,8 +30,8 @@ const untrusted = new WeakMap<SkillDefinition, SkillDefinition>()
 /** The skill, without its trust where the present state of its folder is not trusted. */
 export function asJudged (skill: SkillDefinition, verdict: Verdict): SkillDefinition {
   if (!skill.trusted || isTrusted(verdict)) return skill
-  const known = untrusted.get(skill)
-  if (known !== undefined) return known
+  const cached = untrusted.get(skill)
+  if (cached !== undefined) return cached
   const copy = { ...skill, trusted: false, ...(skill.digest !== undefined && { digest: `${skill.digest} untrusted` }) }
   untrusted.set(skill, copy)
   return copy

@@ -63,8 +63,8 @@ export async function readAnyMeta (read: ReadAt): Promise<Meta | undefined> {
   const first = metaOf(await read(0, metaBytes), 0)
   const size = typeof first === 'string' ? pageSizes.usual : first.pageSize
   const second = metaOf(await read(size, metaBytes), size)
-  const found = [first, second].filter(meta => typeof meta !== 'string')
-  return found.toSorted((a, b) => a.transaction < b.transaction ? 1 : -1)[0]
+  const metas = [first, second].filter(meta => typeof meta !== 'string')
+  return metas.toSorted((a, b) => a.transaction < b.transaction ? 1 : -1)[0]
 }
 
 /** The size of the pages where no meta page tells it. */
@@ -75,8 +75,8 @@ function metaOf (bytes: Buffer | undefined, position: number): Meta | string {
   if (bytes.readUInt32LE(magicAt) !== magic || (bytes.readUInt16LE(pageFlagsAt) & pageKinds.meta) === 0) {
     return `there is no LMDB meta page at byte ${position}`
   }
-  const found = bytes.readUInt32LE(versionAt) & 0xffff
-  if (found !== version) return `its LMDB data format is ${found}, not ${version}`
+  const fileVersion = bytes.readUInt32LE(versionAt) & 0xffff
+  if (fileVersion !== version) return `its LMDB data format is ${fileVersion}, not ${version}`
   const pageSize = bytes.readUInt32LE(pageSizeAt)
   if (pageSize < pageSizes.min || pageSize > pageSizes.max || (pageSize & (pageSize - 1)) !== 0) {
     return `it gives a page size of ${pageSize}`

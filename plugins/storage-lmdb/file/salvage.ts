@@ -114,11 +114,11 @@ class Scan {
   }
 
   #add (sequence: number, place: Place, table: 'row' | 'details', isUnfinished: boolean): void {
-    const found = this.#found.get(sequence) ?? { isUnfinished: false }
-    this.#found.set(sequence, found)
-    if ((found[table]?.transaction ?? -1) > place.transaction) return
-    found[table] = place
-    if (table === 'row') found.isUnfinished = isUnfinished
+    const record = this.#found.get(sequence) ?? { isUnfinished: false }
+    this.#found.set(sequence, record)
+    if ((record[table]?.transaction ?? -1) > place.transaction) return
+    record[table] = place
+    if (table === 'row') record.isUnfinished = isUnfinished
   }
 
   #readBounds (node: Node, page: number): void {

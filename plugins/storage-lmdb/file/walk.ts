@@ -71,8 +71,8 @@ export class Walk {
       if (depth < 1 || depth > depthMax) throw new Damage(`${name} has ${depth} levels`)
       this.#page({ tree, count, compare, name, onEntry }, root, 1, undefined, undefined)
     }
-    for (const what of ['branches', 'leaves', 'overflows', 'entries'] as const) {
-      if (count[what] !== tree[what]) throw new Damage(`${name} has ${count[what]} ${what} of ${tree[what]}`)
+    for (const field of ['branches', 'leaves', 'overflows', 'entries'] as const) {
+      if (count[field] !== tree[field]) throw new Damage(`${name} has ${count[field]} ${field} of ${tree[field]}`)
     }
   }
 
