@@ -18,7 +18,7 @@ export interface Layers {
   /** The `.env` beside the configuration file; it may be missing. */
   env_file: string
   /** In the order of their priority, the lowest first. */
-  layers: { from: Origin, given: JsonObject }[]
+  layers: { from: Origin, content: JsonObject }[]
 }
 
 /**
@@ -39,10 +39,10 @@ export function layersOf (sources: ConfigSources, settings: readonly Setting[]):
   return {
     path, env_file: beside.path,
     layers: [
-      { from: 'file', given: values },
-      { from: '.env', given: variableLayer(free, settings, folder, beside.path) },
-      { from: 'variable', given: variableLayer(env, settings, cwd, 'environment') },
-      { from: 'flag', given: flagged }
+      { from: 'file', content: values },
+      { from: '.env', content: variableLayer(free, settings, folder, beside.path) },
+      { from: 'variable', content: variableLayer(env, settings, cwd, 'environment') },
+      { from: 'flag', content: flagged }
     ]
   }
 }

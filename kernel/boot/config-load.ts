@@ -18,7 +18,7 @@ import { configSchema, type ConfigSchema, type Setting } from './config-schema.t
 export function loadConfig (sources: ConfigSources, schema: ConfigSchema): Config {
   const { path, layers } = layersOf(sources, schema.settings)
   const values: JsonObject = {}
-  for (const { from, given } of layers) merge(values, structuredClone(given), from === 'flag')
+  for (const { from, content } of layers) merge(values, structuredClone(content), from === 'flag')
   return freeze(checked(values, schema, path))
 }
 
@@ -42,7 +42,7 @@ export function explainConfig (sources: ConfigSources, schema: ConfigSchema): Ex
   return {
     config, file, env_file,
     settings: schema.settings.map(setting => {
-      const origins = layers.filter(({ given }) => at(given, setting.path) !== undefined)
+      const origins = layers.filter(({ content }) => at(content, setting.path) !== undefined)
         .map(({ from }) => from)
         .toReversed()
       // Only flags add items to a list of another source.
@@ -69,7 +69,7 @@ export function furtherPlugins (sources: ConfigSources): string[] {
   const isList = ({ path }: Setting): boolean => path.join('.') === 'plugins'
   const { layers } = layersOf(sources, configSchema([]).settings.filter(isList))
   const values: JsonObject = {}
-  for (const { from, given: { plugins } } of layers) {
+  for (const { from, content: { plugins } } of layers) {
     if (Array.isArray(plugins)) merge(values, { plugins }, from === 'flag')
   }
   const { plugins } = values

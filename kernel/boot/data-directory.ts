@@ -114,9 +114,9 @@ function entryFault (path: string, name: string, user: number): DirectoryFault[]
   return [{ text, remedy: `close it: chmod 600 ${path}`, mend: () => { close(path, 0) } }]
 }
 
-function foreign (what: string, path: string, { uid }: Stats, user: number): DirectoryFault {
+function foreign (subject: string, path: string, { uid }: Stats, user: number): DirectoryFault {
   return {
-    text: `${what} belongs to another user (its user id is ${uid}, and that of this process ${user})`,
+    text: `${subject} belongs to another user (its user id is ${uid}, and that of this process ${user})`,
     remedy:
       `run Skillet as that user, make it yours (chown -R ${user} ${path}), or name another directory with --data-dir`
   }

@@ -7,7 +7,7 @@ import type { PluginStatus, QuarantinedSkill, SkillWarning } from '../contracts/
 import { within } from '../lib/within.ts'
 
 /** Facts that are known without a call of a plugin. */
-export interface Known {
+export interface SystemState {
   plugins: readonly PluginStatus[]
   quarantined: readonly QuarantinedSkill[]
   warnings: readonly SkillWarning[]
@@ -33,24 +33,24 @@ const examine_ms = 5_000
  * plugins, which may be started or not. Never throws: a plugin whose examination fails becomes a finding itself.
  */
 export async function examine (
-  known: Known,
+  systemState: SystemState,
   plugins: readonly AnyPlugin[],
   context: ExamineContext
 ): Promise<Finding[]> {
   const own: Finding[] = [
-    ...known.quarantined.map(({ name, tool, path, error }): Finding => ({
+    ...systemState.quarantined.map(({ name, tool, path, error }): Finding => ({
       level: 'problem',
       about: tool === undefined ? `skill ${name}` : `tool ${name}:${tool}`,
       text: `${path}: ${error}`
     })),
-    ...known.warnings.map(({ name, path, warning }): Finding =>
+    ...systemState.warnings.map(({ name, path, warning }): Finding =>
       ({ level: 'note', about: `skill ${name}`, text: `${path}: ${warning}` })),
-    ...known.plugins.filter(({ state }) => state === 'degraded' || state === 'failed')
+    ...systemState.plugins.filter(({ state }) => state === 'degraded' || state === 'failed')
       .map(({ name, state, reason }): Finding =>
         ({ level: 'problem', about: `plugin ${name}`, text: reason === undefined ? state : `${state}: ${reason}` }))
   ]
   const answers = await Promise.all([
-    serving(known.storage),
+    serving(systemState.storage),
     ...plugins.map(async plugin => await ask(plugin, context))
   ])
   return [...own, { level: 'note', about: 'isolation', text: isolationNote(context.config) }, ...answers.flat()]

@@ -204,8 +204,8 @@ class Boot {
   #examine (storage: Storage, plugins: readonly AnyPlugin[], signal: AbortSignal): Promise<Finding[]> {
     const { config, data_dir } = this.#options
     const { skills, quarantined, warnings } = this.#catalog
-    const known = { plugins: this.#providers.states(), quarantined, warnings, storage }
-    return examine(known, plugins, { config, data_dir, skills, signal })
+    const systemState = { plugins: this.#providers.states(), quarantined, warnings, storage }
+    return examine(systemState, plugins, { config, data_dir, skills, signal })
   }
 }
 

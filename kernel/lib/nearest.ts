@@ -5,8 +5,8 @@ import { closest, distance } from 'fastest-levenshtein'
  * Otherwise the only known name of which the mistaken name is a short form (`args` for `arguments`) or a word (`unpack`
  * for `office_unpack`).
  */
-export function nearest (mistaken: string, known: Iterable<string>): string | undefined {
-  const names = [...known]
+export function nearest (mistaken: string, candidates: Iterable<string>): string | undefined {
+  const names = [...candidates]
   if (names.length === 0 || mistaken.length > 100) return undefined
   const nearestName = closest(mistaken, names)
   if (distance(mistaken, nearestName) <= Math.max(2, Math.floor(nearestName.length / 3))) return nearestName
@@ -23,7 +23,7 @@ function shortens (short: string, name: string): boolean {
 }
 
 /** The text `; did you mean "…"?`, or an empty text when no known name is near. */
-export function didYouMean (mistaken: string, known: Iterable<string>): string {
-  const nearestName = nearest(mistaken, known)
+export function didYouMean (mistaken: string, candidates: Iterable<string>): string {
+  const nearestName = nearest(mistaken, candidates)
   return nearestName === undefined ? '' : `; did you mean "${nearestName}"?`
 }

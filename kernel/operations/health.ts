@@ -33,13 +33,13 @@ export const health = operation({
     let answer = answers.get(states)
     if (
       answer === undefined || answer.uptime_seconds !== now || answer.of !== quarantined || answer.warnings !== warnings
-      || answer.found !== searchState || answer.output.version !== version
+      || answer.searchState !== searchState || answer.output.version !== version
     ) {
       answer = {
         uptime_seconds: now,
         of: quarantined,
         warnings,
-        found: searchState,
+        searchState,
         output: outputOf(states, quarantined, warnings, version, now, searchState)
       }
       answers.set(states, answer)
@@ -53,7 +53,7 @@ type Output = ReturnType<typeof outputOf>
 /** The answers of this second, by their plugin states: frequent requests share one answer. */
 const answers = new WeakMap<readonly PluginStatus[], {
   uptime_seconds: number, of: readonly QuarantinedSkill[], warnings: readonly SkillWarning[],
-  found: SearchState | undefined, output: Output
+  searchState: SearchState | undefined, output: Output
 }>()
 
 function outputOf (

@@ -145,14 +145,14 @@ function * isSame (a: SkillDefinition, b: SkillDefinition): Steps<boolean> {
  * The error message for parameters, without the inside of a secret parameter: such a message would contain keys of the
  * secret value.
  */
-function withoutInside ({ secrets }: ToolDefinition, wrong: string): string {
+function withoutInside ({ secrets }: ToolDefinition, fault: string): string {
   const name = secrets.find(name => {
     const at = `parameters/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` // as in a JSON pointer
-    return wrong.startsWith(`${at}/`)
-      || wrong.startsWith(`${at} has an unknown field`)
-      || wrong.startsWith(`${at} has a field`)
+    return fault.startsWith(`${at}/`)
+      || fault.startsWith(`${at} has an unknown field`)
+      || fault.startsWith(`${at} has a field`)
   })
-  return name === undefined ? wrong : `parameters/${name} holds something that does not fit its description`
+  return name === undefined ? fault : `parameters/${name} holds something that does not fit its description`
 }
 
 /** A skill as users see it. */

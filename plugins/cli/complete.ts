@@ -127,7 +127,7 @@ class Dynamic {
   }
 
   /** The names of parameters that have no value yet, and values that follow from the type or from the file system. */
-  async #parameters ([target = '', ...given]: readonly string[], current: string): Promise<Candidate[]> {
+  async #parameters ([target = '', ...pairs]: readonly string[], current: string): Promise<Candidate[]> {
     const { skill_name, tool_name } = splitTarget(target)
     const parameters = await this.#ask(quick, async gateway => {
       const skill = await gateway.invoke(getSkill, { name: skill_name }, this.#call())
@@ -136,7 +136,7 @@ class Dynamic {
     const names = parameters.map(({ name }) => name)
     const equals = equalsOf(current, names)
     if (equals === -1) {
-      const named = new Set(given.map(pair => pair.slice(0, equalsOf(pair, names))))
+      const named = new Set(pairs.map(pair => pair.slice(0, equalsOf(pair, names))))
       return parameters.filter(({ name }) => !named.has(name) && typeable.test(name))
         .map(({ name, description }) => ({ word: `${name}=`, about: description }))
     }

@@ -46,7 +46,7 @@ export class InlineExecutor implements Executor {
       throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
     }
     const stop = AbortSignal.any([abortSignalOf(signal), this.#closing.signal])
-    if (!await this.#turn(stop)) return { status: 'cancelled', ...nothing }
+    if (!await this.#waitForTurn(stop)) return { status: 'cancelled', ...nothing }
     try {
       return await this.#perform(task, observer, stop)
     } finally {
@@ -61,7 +61,7 @@ export class InlineExecutor implements Executor {
   }
 
   /** Waits for a turn. @returns false when it was aborted before it came */
-  async #turn (stop: AbortSignal): Promise<boolean> {
+  async #waitForTurn (stop: AbortSignal): Promise<boolean> {
     if (stop.aborted) return false
     if (this.#active < this.#options.concurrency) {
       this.#active++

@@ -16,9 +16,9 @@ export async function examine (
       const { name: tool, command } = definition
       if (command === undefined || runtimeOf(skill, definition) !== 'native') continue
       const program = programOf(command.program, directory)
-      const those = users.get(program) ?? []
-      users.set(program, those)
-      those.push(`${name}:${tool}`)
+      const toolNames = users.get(program) ?? []
+      users.set(program, toolNames)
+      toolNames.push(`${name}:${tool}`)
     }
   }
   const findings: Finding[] = []

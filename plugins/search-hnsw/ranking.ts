@@ -38,15 +38,15 @@ function roomFor (candidates: number) {
 
 /**
  * Puts candidates in order, best first, with scores that fall. Tools whose name the query is come first, with 1.
- * @param byWords candidates by their words; those of `found` are candidates too
- * @param found what the model says; absent: words alone
+ * @param byWords candidates by their words; those of `byMeaning` are candidates too
+ * @param byMeaning what the model says; absent: words alone
  * @param most how many of them are wanted
  */
 export function rank (
-  byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, found: Found | undefined, most: number
+  byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, byMeaning: Found | undefined, most: number
 ): Ranking {
   const exact = index.named(query)
-  const candidates = byWords.length + (found?.tools.length ?? 0)
+  const candidates = byWords.length + (byMeaning?.tools.length ?? 0)
   if (candidates > room.candidates) room = roomFor(candidates)
   const { tools, orders, likely } = room
   let count = 0
@@ -55,20 +55,20 @@ export function rank (
     const words = match.deviation > 0 ? (score - match.mean) / match.deviation : 0
     const share = match.best > 0 ? score / match.best : 0
     const named = index.nameShare(tool, match)
-    const meaning = found === undefined || cosine === undefined
+    const meaning = byMeaning === undefined || cosine === undefined
       ? unembedded * words
-      : (cosine - found.mean) / found.deviation
+      : (cosine - byMeaning.mean) / byMeaning.deviation
     const isExact = exact.includes(tool)
     tools[count] = tool
-    orders[count] = (found === undefined ? words : order.cosine * meaning + order.words * words)
+    orders[count] = (byMeaning === undefined ? words : order.cosine * meaning + order.words * words)
       + order.name * named
       + (isExact ? first : 0)
     likely[count++] = isExact ? 1 : logistic(cosine === undefined
       ? scaleOfWords.base + scaleOfWords.words * share + scaleOfWords.name * named
       : scale.base + scale.cosine * cosine + scale.words * share)
   }
-  found?.tools.forEach((tool, i) => { judge(tool, found.cosines[i]) })
-  byWords.forEach(tool => { if (found?.tools.includes(tool) !== true) judge(tool, undefined) })
+  byMeaning?.tools.forEach((tool, i) => { judge(tool, byMeaning.cosines[i]) })
+  byWords.forEach(tool => { if (byMeaning?.tools.includes(tool) !== true) judge(tool, undefined) })
   const places = room.places.subarray(0, count)
   for (let i = 0; i < count; i++) places[i] = i
   places.sort((a, b) => (orders[b] ?? 0) - (orders[a] ?? 0) || (tools[a] ?? 0) - (tools[b] ?? 0))

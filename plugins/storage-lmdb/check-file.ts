@@ -21,8 +21,8 @@ export async function checkFile (file: string): Promise<Meta | undefined> {
 }
 
 /** The error for a file that can't be used. */
-export function damaged (file: string, wrong: string): Error {
-  return new Error(`${file} is damaged: ${wrong}. Save what can still be read with skillet doctor --repair, or put a copy in its place with skillet restore`)
+export function damaged (file: string, fault: string): Error {
+  return new Error(`${file} is damaged: ${fault}. Save what can still be read with skillet doctor --repair, or put a copy in its place with skillet restore`)
 }
 
 /** The newer meta page, or a text with the damage. */

@@ -13,10 +13,10 @@ const define: DefineCommand = (command, context) => {
     .option('--output', 'print its output alone')
   actWithKernel<{ json?: boolean, output?: boolean }>(command, context, {
     needs: looking,
-    async act ({ gateway }, { json = false, output = false }, [given]) {
+    async act ({ gateway }, { json = false, output = false }, [givenId]) {
       const { terminal, signal } = context
       const call = { transport: 'cli' as const, signal }
-      const id = given ?? (await gateway.invoke(listExecutions, { limit: 1 }, call)).executions[0]?.id
+      const id = givenId ?? (await gateway.invoke(listExecutions, { limit: 1 }, call)).executions[0]?.id
       if (id === undefined) throw new SkilletError('EXECUTION_NOT_FOUND', 'The history is empty: nothing was run yet')
       const execution = await gateway.invoke(getExecution, { id }, call)
       if (json) {

@@ -62,7 +62,7 @@ function withoutKey (config: Record<string, unknown>, name: string): Record<stri
   const { server, ...rest } = config
   if (!isObject(server)) return config
   const { keys, ...others } = server
-  const left = Object.fromEntries(Object.entries(isObject(keys) ? keys : {}).filter(([one]) => one !== name))
+  const left = Object.fromEntries(Object.entries(isObject(keys) ? keys : {}).filter(([keyName]) => keyName !== name))
   const section = { ...others, ...(Object.keys(left).length > 0 && { keys: left }) }
   return { ...rest, ...(Object.keys(section).length > 0 && { server: section }) }
 }

@@ -24,7 +24,7 @@ export class Activity {
     this.#name = name
     const { TERM, CI } = terminal.env
     if (terminal.watched && TERM !== 'dumb' && CI === undefined) {
-      this.#timer = setInterval(() => { void this.#turn() }, patience_ms)
+      this.#timer = setInterval(() => { void this.#spin() }, patience_ms)
     }
   }
 
@@ -52,7 +52,7 @@ export class Activity {
   }
 
   /** Starts the spinner after the waiting time, if the cursor is not within a line; later it updates the seconds. */
-  async #turn (): Promise<void> {
+  async #spin (): Promise<void> {
     if (this.#spinner !== undefined) return this.#show()
     if (!this.#atStart) return
     const { default: spinner } = await import('yocto-spinner')

@@ -89,7 +89,7 @@ class Lines {
       left < displayWidth(cell.text)
       && left < Math.min(this.#columns - this.below, Math.max(need, longestWord(cell.text)))
     ) {
-      this.#turn(this.below)
+      this.#breakLine(this.below)
     }
     this.add(cell, this.#at)
   }
@@ -97,7 +97,7 @@ class Lines {
   /** Adds a text, which continues at the column `from` of the next lines. */
   add ({ text, style = same => same }: Cell, from: number): void {
     for (const [i, line] of wrap(text, this.#columns - this.#at, Math.max(1, this.#columns - from)).entries()) {
-      if (i > 0) this.#turn(from)
+      if (i > 0) this.#breakLine(from)
       this.#line += line === '' ? '' : style(line)
       this.#at += displayWidth(line)
     }
@@ -113,7 +113,7 @@ class Lines {
   }
 
   /** Goes to the next line, unless this one is still empty. */
-  #turn (at: number): void {
+  #breakLine (at: number): void {
     if (this.#line.trim() !== '') this.#done.push(this.#line.trimEnd())
     this.#line = ' '.repeat(at)
     this.#at = at

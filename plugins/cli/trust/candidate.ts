@@ -50,9 +50,9 @@ export async function readLocked (
   )).skill
 }
 
-interface Found extends Pick<Candidate, 'skill' | 'problem'> { directory: string, read_ms: number }
+interface SkillReading extends Pick<Candidate, 'skill' | 'problem'> { directory: string, read_ms: number }
 
-async function look (name: string, settingFlags: SettingFlags, context: CommandContext): Promise<Found> {
+async function look (name: string, settingFlags: SettingFlags, context: CommandContext): Promise<SkillReading> {
   const { terminal, builtin, signal } = context
   const from = { only: name, ...(settingFlags.file !== undefined && { file: settingFlags.file }) }
   const config: Config = configure(settingFlags, context)

@@ -139,8 +139,8 @@ export class Thread {
    * thread with no other skill, neither before nor after.
    */
   takes ({ module, sensitive }: { module: string, sensitive: boolean }): boolean {
-    const others = this.revisions.size > (this.revisions.has(module) ? 1 : 0)
-    return !others || !(sensitive || this.#sensitive)
+    const hasOthers = this.revisions.size > (this.revisions.has(module) ? 1 : 0)
+    return !hasOthers || !(sensitive || this.#sensitive)
   }
 
   /** Resolves when it answers. Only while it has no run. */

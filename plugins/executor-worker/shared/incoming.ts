@@ -45,10 +45,10 @@ export function readFromThread (value: unknown, textMax: number): FromThread | u
 }
 
 function readEnded (
-  { run, result: given, ran_ms, thread }: Record<string, unknown>,
+  { run, result: value, ran_ms, thread }: Record<string, unknown>,
   textMax: number
 ): Ended | undefined {
-  const result = readResult(given, textMax)
+  const result = readResult(value, textMax)
   if (result === undefined || !isCount(run) || !isDuration(ran_ms)) return undefined
   return thread === 'free' || thread === 'settling' || thread === 'spent'
     ? { type: 'ended', run, result, ran_ms, thread }

@@ -47,11 +47,11 @@ function lockPorts (ports: readonly (MessagePort | null)[]): (port: MessagePort,
   const { apply } = Reflect
   const locked = new WeakSet(ports.filter(port => port !== null))
   const isLocked = locked.has.bind(locked)
-  fix(MessagePort.prototype, 'postMessage', function (this: MessagePort, ...given: unknown[]): unknown {
+  fix(MessagePort.prototype, 'postMessage', function (this: MessagePort, ...args: unknown[]): unknown {
     if (isLocked(this)) {
       throw new Error('a tool can\'t send messages to the server: it answers by what it returns, and says what it does by context.progress and context.log')
     }
-    return apply(postMessage, this, given)
+    return apply(postMessage, this, args)
   })
   return (port, message) => { apply(postMessage, port, [message]) }
 }

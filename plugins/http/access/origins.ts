@@ -48,11 +48,11 @@ export function corsHeaders (origin: string): string[] {
 }
 
 /**
- * @param asked the names of the headers that the page wants to send; parameters of tools have headers with names of
- * their own
+ * @param requestedHeaders the names of the headers that the page wants to send; parameters of tools have headers with
+ * names of their own
  */
-export function preflightHeaders (methods: string, asked = ''): string[] {
-  const ofParameters = asked.split(',')
+export function preflightHeaders (methods: string, requestedHeaders = ''): string[] {
+  const ofParameters = requestedHeaders.split(',')
     .map(name => name.trim())
     .filter(name => /^mcp-param-[\w!#$%&'*+.^`|~-]{1,64}$/i.test(name))
   return [

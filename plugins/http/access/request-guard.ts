@@ -150,11 +150,11 @@ function leftHeader ({ left }: Verdict): string {
 }
 
 /** The client may try again when every full window has ended. */
-function refused ({ left }: Verdict, what: string): SkilletError {
+function refused ({ left }: Verdict, subject: string): SkilletError {
   const full = left.filter(({ remaining }) => remaining === 0)
   const retry_after_s = Math.max(...full.map(({ reset_s }) => reset_s))
   const limits = full.map(({ policy: { name, quota } }) => `${quota} per ${name}`).join(' and ')
-  return new SkilletError('RATE_LIMITED', `${what}: the limit is ${limits}; try again in ${retry_after_s} s`, {
+  return new SkilletError('RATE_LIMITED', `${subject}: the limit is ${limits}; try again in ${retry_after_s} s`, {
     limit: full.map(({ policy }) => policy.name),
     retry_after_s
   })

@@ -92,13 +92,13 @@ export function checkMediaType (type: string | undefined, encoding: string | und
   }
 }
 
-function decode (text: string, what: string): string {
-  if (/[^\x20-\x7e]/.test(text)) throw invalid(`${what} has characters that must be percent-encoded`)
+function decode (text: string, subject: string): string {
+  if (/[^\x20-\x7e]/.test(text)) throw invalid(`${subject} has characters that must be percent-encoded`)
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch {
-    throw invalid(`${what} has bad percent-encoding`)
+    throw invalid(`${subject} has bad percent-encoding`)
   }
 }
 

@@ -54,11 +54,11 @@ export class Replies {
 
   /** Sends a page or one of its assets. The browser caches it, and asks with its ETag whether it has changed. */
   page (
-    context: RequestContext, type: string, etag: string, body: string | Uint8Array, known: string | undefined
+    context: RequestContext, type: string, etag: string, body: string | Uint8Array, knownTags: string | undefined
   ): void {
     const { exchange } = context
     const headers = ['Content-Type', type, 'ETag', etag, 'Cache-Control', 'no-cache', ...page]
-    if (known !== undefined && known.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)) {
+    if (knownTags !== undefined && knownTags.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)) {
       exchange.reply(304, headers, '', context.framing.last ? 'now' : 'keep', ownOf(context))
     } else {
       exchange.reply(200, headers, body, context.framing.last ? 'now' : 'keep', ownOf(context))

@@ -60,7 +60,7 @@ function plainSchema (schema: unknown): JsonObject {
       return {
         type,
         properties: isObject(properties)
-          ? Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, plainSchema(one)]))
+          ? Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, plainSchema(property)]))
           : {},
         ...(Array.isArray(required) && { required })
       }

@@ -10,12 +10,12 @@ export type ClientInput =
  * @throws SkilletError INVALID_PARAMETERS when the agent gave a value for one of them
  */
 export function withClientInput (
-  skill_name: string, tool: Pick<Tool, 'name' | 'parameters'>, given: JsonObject, client: ClientInput
+  skill_name: string, tool: Pick<Tool, 'name' | 'parameters'>, parameters: JsonObject, client: ClientInput
 ): JsonObject {
-  let filled = given
+  let filled = parameters
   for (const { name, from_client } of tool.parameters) {
     if (from_client === undefined) continue
-    if (Object.hasOwn(given, name)) {
+    if (Object.hasOwn(parameters, name)) {
       throw new SkilletError(
         'INVALID_PARAMETERS',
         `parameters/${name} is the client's to fill in, not yours; leave it out`,

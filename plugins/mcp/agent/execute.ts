@@ -47,8 +47,8 @@ export function executeForAgents (selections: Pick<Selections, 'select'>): Agent
       note: Type.Optional(Type.String({ description: 'What was cut or selected' }))
     }),
     example: { skill_name: 'text', tool_name: 'count', parameters: { text: 'Hello, world' } },
-    correct: ({ catalog }, given) => correctCall(catalog, given),
-    async handler (services, { max_output, truncate, grep, jmespath, parameters: given, ...asked }, call) {
+    correct: ({ catalog }, input) => correctCall(catalog, input),
+    async handler (services, { max_output, truncate, grep, jmespath, parameters: sent, ...request }, call) {
       const wanted = {
         max_output,
         truncate,
@@ -56,9 +56,9 @@ export function executeForAgents (selections: Pick<Selections, 'select'>): Agent
         ...(jmespath !== undefined && jmespath !== '' && { jmespath })
       }
       await checkExcerpt(wanted, selections)
-      const { tool } = services.catalog.tool(asked.skill_name, asked.tool_name)
-      const parameters = withClientInput(asked.skill_name, tool, given, call.client)
-      const result = await execute.handler(services, { ...asked, parameters }, call)
+      const { tool } = services.catalog.tool(request.skill_name, request.tool_name)
+      const parameters = withClientInput(request.skill_name, tool, sent, call.client)
+      const result = await execute.handler(services, { ...request, parameters }, call)
       const terms = termsOf(result.output, tool)
       const spoken = terms !== undefined && call.spoken(terms)
       const { output, note } = await excerpt(spoken ? textOf(terms) : result.output, wanted, selections)

@@ -15,9 +15,9 @@ type Lookup = Pick<SkillCatalog, 'skill' | 'tool'>
  * text or null. Exact names come first. Other mistakes stay as they are, and the check that follows refuses them.
  * @throws SkilletError INVALID_PARAMETERS when the parameters are a text that is not a JSON object
  */
-export function correctCall (catalog: Lookup, given: JsonObject): JsonObject {
-  const names = namesIn(catalog, given['skill_name'], given['tool_name'])
-  return { ...given, ...names, parameters: parametersIn(catalog, names, given['parameters']) }
+export function correctCall (catalog: Lookup, input: JsonObject): JsonObject {
+  const names = namesIn(catalog, input['skill_name'], input['tool_name'])
+  return { ...input, ...names, parameters: parametersIn(catalog, names, input['parameters']) }
 }
 
 interface Names { skill_name?: unknown, tool_name?: unknown }
@@ -31,7 +31,7 @@ function namesIn (catalog: Lookup, skill_name: unknown, tool_name: unknown): Nam
       if (skill === '' || tool === '') continue
       // If a field holds another name, the model meant another tool.
       const fits = isAbsentOr([skill, both], skill_name) && isAbsentOr([tool, both], tool_name)
-      if (fits && (separator !== '.' || found(() => catalog.skill(skill)))) {
+      if (fits && (separator !== '.' || exists(() => catalog.skill(skill)))) {
         return { skill_name: skill, tool_name: tool }
       }
     }
@@ -43,12 +43,12 @@ function isAbsentOr (meant: readonly unknown[], name: unknown): boolean {
   return name === undefined || name === null || name === '' || meant.includes(name)
 }
 
-function parametersIn (catalog: Lookup, { skill_name, tool_name }: Names, given: unknown): unknown {
+function parametersIn (catalog: Lookup, { skill_name, tool_name }: Names, sent: unknown): unknown {
   const details = { skill: skill_name, tool: tool_name }
   const tool = isToolIn(catalog, skill_name, tool_name)
     ? catalog.tool(String(skill_name), String(tool_name)).tool
     : undefined
-  const parameters = readText(given, 'parameters', details)
+  const parameters = readText(sent, 'parameters', details)
   if (!isObject(parameters)) return parameters
   const isOwn = tool?.parameters.some(({ name }) => name === parametersJson) === true
   const named = isOwn ? parameters : withText(parameters, details)
@@ -86,11 +86,11 @@ function readText (input: unknown, where: string, details: JsonObject): unknown 
  */
 export function withoutNulls (
   { properties, required }: { properties?: unknown, required?: unknown },
-  given: JsonObject
+  parameters: JsonObject
 ): JsonObject {
-  if (!Object.values(given).includes(null) || !isObject(properties)) return given
+  if (!Object.values(parameters).includes(null) || !isObject(properties)) return parameters
   const needed = Array.isArray(required) ? required : []
-  return Object.fromEntries(Object.entries(given).filter(([name, value]) => {
+  return Object.fromEntries(Object.entries(parameters).filter(([name, value]) => {
     if (value !== null || !Object.hasOwn(properties, name)) return true
     const schema = properties[name]
     return takesNull(schema) || (needed.includes(name) && !(isObject(schema) && 'default' in schema))
@@ -109,10 +109,10 @@ function takesNull (schema: unknown): boolean {
 function isToolIn (catalog: Lookup, skill_name: unknown, tool_name: unknown): boolean {
   return typeof skill_name === 'string'
     && typeof tool_name === 'string'
-    && found(() => catalog.tool(skill_name, tool_name))
+    && exists(() => catalog.tool(skill_name, tool_name))
 }
 
-function found (look: () => unknown): boolean {
+function exists (look: () => unknown): boolean {
   try {
     look()
     return true

@@ -35,15 +35,15 @@ export function isAsking (terms: Terms): terms is Asking {
 
 /**
  * The questions of a tool, as an MCP result.
- * @param asked the client's request: only the same request gets the state back
+ * @param request the client's request: only the same request gets the state back
  */
 export async function askingResult (
-  { inputRequests, requestState }: Asking, asked: unknown, ctx: ServerContext, states: RequestStateCodec<State>
+  { inputRequests, requestState }: Asking, request: unknown, ctx: ServerContext, states: RequestStateCodec<State>
 ): Promise<InputRequiredResult> {
   return inputRequired({
     inputRequests: inputRequests as InputRequests, // isAsking checked the type
     ...(requestState !== undefined
-      && { requestState: await states.mint({ state: requestState, of: digestOf(asked) }, ctx) })
+      && { requestState: await states.mint({ state: requestState, of: digestOf(request) }, ctx) })
   })
 }
 
@@ -51,10 +51,10 @@ export async function askingResult (
  * The state that the tool kept in the round before; the seal was already checked.
  * @throws ProtocolError when the state belongs to another call
  */
-export function stateOf ({ mcpReq }: ServerContext, asked: unknown): string | undefined {
+export function stateOf ({ mcpReq }: ServerContext, request: unknown): string | undefined {
   const kept = mcpReq.requestState<State>()
   if (kept === undefined) return undefined
-  if (kept.of !== digestOf(asked)) {
+  if (kept.of !== digestOf(request)) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState is that of another request')
   }
   return kept.state
@@ -71,7 +71,7 @@ function sorted (value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   return isObject(value)
     ? Object.fromEntries(
-      Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, one]) => [key, sorted(one)])
+      Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, field]) => [key, sorted(field)])
     )
     : value
 }

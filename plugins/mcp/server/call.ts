@@ -25,12 +25,12 @@ export function callOf ({ http, mcpReq: { signal } }: ServerContext): Call {
 }
 
 /** The call for a request that runs a tool, with the client's own input. */
-export function callWithClient (ctx: ServerContext, server: Server, asked: unknown): ClientCall {
+export function callWithClient (ctx: ServerContext, server: Server, request: unknown): ClientCall {
   const { inputResponses: answers, envelope } = ctx.mcpReq
   const declared = (envelope as JsonObject | undefined)?.[CLIENT_CAPABILITIES_META_KEY]
     ?? server.getClientCapabilities()
   return {
     ...callOf(ctx),
-    client: { answers, state: stateOf(ctx, asked), capabilities: isObject(declared) ? declared : {} }
+    client: { answers, state: stateOf(ctx, request), capabilities: isObject(declared) ? declared : {} }
   }
 }

@@ -76,9 +76,9 @@ function nameOf (skill: string, tool: string, isTaken: (name: string) => boolean
  * @throws SkilletError
  */
 export async function executeDirect (
-  { skill_name, tool_name, tool }: DirectTool, given: JsonObject, call: ClientCall, gateway: Gateway
+  { skill_name, tool_name, tool }: DirectTool, sent: JsonObject, call: ClientCall, gateway: Gateway
 ): Promise<{ execution_id: string, output: string }> {
-  const parameters = withClientInput(skill_name, tool, given, call.client)
+  const parameters = withClientInput(skill_name, tool, sent, call.client)
   return await gateway.invoke(execute, { skill_name, tool_name, parameters }, call)
 }
 
@@ -88,11 +88,11 @@ export async function executeDirect (
  */
 export async function runTool (
   { skill_name, tool_name, tool }: DirectTool,
-  given: Readonly<Record<string, string>>,
+  texts: Readonly<Record<string, string>>,
   call: ClientCall,
   gateway: Gateway
 ): Promise<{ output: string, terms: Terms | undefined }> {
-  const parameters = Object.fromEntries(Object.entries(given)
+  const parameters = Object.fromEntries(Object.entries(texts)
     .map(([name, text]) => [name, coerceText(tool.parameters.find(parameter => parameter.name === name), text)]))
   try {
     const { output } = await executeDirect({ skill_name, tool_name, tool }, parameters, call, gateway)

@@ -23,9 +23,9 @@ export function modelSchema (schema: JsonObject): JsonObject {
   if ('$schema' in schema) return schema
   const { properties, required, $defs } = schema
   const needed = Array.isArray(required) ? required : []
-  const shown = Object.entries(isObject(properties) ? properties : {}).map(([name, one]) => {
-    const property = convert(one)
-    const mayBeAbsent = !needed.includes(name) || hasDefault(one)
+  const shown = Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => {
+    const property = convert(schema)
+    const mayBeAbsent = !needed.includes(name) || hasDefault(schema)
     return { name, mayBeAbsent, property: mayBeAbsent && !('x-mcp-header' in property) ? nullable(property) : property }
   })
   const must = shown.filter(({ mayBeAbsent }) => !mayBeAbsent).map(({ name }) => name)
@@ -42,7 +42,7 @@ function hasDefault (schema: unknown): boolean {
 }
 
 function each (schemas: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, convert(one)]))
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, convert(schema)]))
 }
 
 /** A schema within another. */

@@ -26,16 +26,16 @@ export function addPrompts ({ server }: McpServer, host: Host): void {
       ...[...tools].map(([name, tool]) => described(name, tool))
     ] }
   })
-  server.setRequestHandler('prompts/get', async ({ params: { name, arguments: given = {} } }, ctx) => {
-    if (name === useSkill.name) return await instructionsOf(given, callOf(ctx), host)
-    const call = callWithClient(ctx, server, [name, given])
+  server.setRequestHandler('prompts/get', async ({ params: { name, arguments: args = {} } }, ctx) => {
+    if (name === useSkill.name) return await instructionsOf(args, callOf(ctx), host)
+    const call = callWithClient(ctx, server, [name, args])
     const tools = await host.prompts.of(call)
     const prompt = tools.get(name)
     if (prompt === undefined) {
       throw invalid(`There is no prompt "${name.slice(0, 256)}"${didYouMean(name, [useSkill.name, ...tools.keys()])}`)
     }
-    const { terms, output } = await runTool(prompt, given, call, host.gateway)
-    if (terms !== undefined && isAsking(terms)) return await askingResult(terms, [name, given], ctx, host.states)
+    const { terms, output } = await runTool(prompt, args, call, host.gateway)
+    if (terms !== undefined && isAsking(terms)) return await askingResult(terms, [name, args], ctx, host.states)
     const messages = terms !== undefined && 'messages' in terms ? { messages: terms.messages } : undefined
     if (isSpecType.GetPromptResult(messages)) return messages
     return { messages: (contentOf(terms) ?? [{ type: 'text' as const, text: output }]).map(

@@ -95,7 +95,7 @@ async function serve (model: Model, vectors: Vectors): Promise<void> {
       else post({ type: 'error', id: query.id, reason: 'what can be found has changed since it was asked' })
       forget(query.id)
     } else if ((await work.next()).done === true) {
-      if (queries.size === 0 && pending.index === undefined && !pending.end) await told()
+      if (queries.size === 0 && pending.index === undefined && !pending.end) await nextMessage()
       continue
     }
     await new Promise(resolve => { setImmediate(resolve) }) // lets messages in
@@ -108,10 +108,10 @@ async function answer ({ id, text, nearest, among }: QueryMessage, model: Model,
     if (embedding === undefined) return post({ type: 'found', id, found: nothing })
     while (!also.has(id)) {
       if (!queries.has(id) || pending.end) return
-      await told()
+      await nextMessage()
     }
-    const others = also.get(id) ?? new Uint32Array(0)
-    post({ type: 'found', id, found: vectors.find(embedding.whole, embedding.parts, nearest, others, among) })
+    const candidates = also.get(id) ?? new Uint32Array(0)
+    post({ type: 'found', id, found: vectors.find(embedding.whole, embedding.parts, nearest, candidates, among) })
   } catch (error) {
     post({ type: 'error', id, reason: reasonOf(error) })
   }
@@ -123,7 +123,7 @@ function forget (id: number): void {
 }
 
 /** Waits for the next message. */
-function told (): Promise<void> {
+function nextMessage (): Promise<void> {
   return new Promise(resolve => { wake = resolve })
 }
 

@@ -93,8 +93,8 @@ export class LexicalIndex {
 
   /** How much of a tool's name, by the weight of its words, is among the words asked for; within 0..1. */
   nameShare (tool: number, { names }: Match): number {
-    const got = names[tool] ?? 0
-    return got === 0 ? 0 : got / (this.#nameWeights[tool] ?? got)
+    const weight = names[tool] ?? 0
+    return weight === 0 ? 0 : weight / (this.#nameWeights[tool] ?? weight)
   }
 
   /** The tools whose name a query is, as `plain` writes both, alone or behind their skill's. */

@@ -14,7 +14,7 @@ interface Call {
   node: Node
   callee: string
   name: string
-  given: Node[]
+  callArgs: Node[]
 }
 type Fields = ReadonlyMap<string, Literal>
 
@@ -25,7 +25,7 @@ export function readOptions (
   imported: ReadonlySet<string>
 ): OptionsReading | undefined {
   const parse = calls.filter(({ callee }) => /(?:^|\.)parseArgs$/.test(callee))
-  if (parse.length > 0) return reading(parse.length === 1 ? readParseArgs(source, parse[0]?.given[0]) : undefined)
+  if (parse.length > 0) return reading(parse.length === 1 ? readParseArgs(source, parse[0]?.callArgs[0]) : undefined)
   if (imported.has('commander')) return readCommander(source, calls)
   if (imported.has('yargs')) return readYargs(source, calls)
   if (
@@ -78,21 +78,21 @@ function rest (name: string, least: number, description = 'What follows the opti
 
 /** `.option('-o, --out <file>', 'Where', 'a.txt')`, `.argument('<in>', 'What')` */
 function readCommander (source: NodeSource, calls: readonly Call[]): OptionsReading {
-  const text = (name: string): string | undefined => source.string(calls.find(call => call.name === name)?.given[0])
+  const text = (name: string): string | undefined => source.string(calls.find(call => call.name === name)?.callArgs[0])
   const args: ScriptArgument[] = []
   let whole = !calls.some(({ name }) =>
     ['command', 'addCommand', 'addOption', 'addArgument', 'allowUnknownOption', 'arguments'].includes(name)
   )
-  for (const { name, given } of inOrder(calls)) {
+  for (const { name, callArgs } of inOrder(calls)) {
     if (!['option', 'requiredOption', 'argument'].includes(name)) continue
-    const [form, about = ''] = given.map(node => source.string(node))
-    const initial = source.value(given.at(-1))
+    const [form, about = ''] = callArgs.map(node => source.string(node))
+    const initial = source.value(callArgs.at(-1))
     const argument =
       form === undefined
         ? undefined
         : name === 'argument'
           ? commanderArgument(form, about)
-          : commanderOption(form, about, name === 'requiredOption', given.length > 2 ? initial : undefined)
+          : commanderOption(form, about, name === 'requiredOption', callArgs.length > 2 ? initial : undefined)
     if (argument === undefined) whole = false
     else args.push(argument)
   }
@@ -138,17 +138,17 @@ function commanderOption (
 /** `.option('name', { type, demandOption, describe, choices, default })` */
 function readYargs (source: NodeSource, calls: readonly Call[]): OptionsReading {
   const usage = source
-    .string(calls.find(({ name, callee }) => name === 'usage' && callee.includes('.'))?.given[0])
+    .string(calls.find(({ name, callee }) => name === 'usage' && callee.includes('.'))?.callArgs[0])
     ?.replace(/^usage:\s*/i, '')
   const demanded = calls.find(({ name }) => name === 'demandCommand')
-  const least = demanded === undefined ? 0 : Number(source.value(demanded.given[0]) ?? 1)
+  const least = demanded === undefined ? 0 : Number(source.value(demanded.callArgs[0]) ?? 1)
   const args: ScriptArgument[] = []
   let whole = !calls.some(({ name }) =>
     ['command', 'options', 'positional', 'commandDir', 'boolean', 'array', 'demandOption'].includes(name)
   )
-  for (const { name, given } of inOrder(calls)) {
+  for (const { name, callArgs } of inOrder(calls)) {
     if (name !== 'option') continue
-    const [called, fields] = [source.string(given[0]), source.value(given[1])]
+    const [called, fields] = [source.string(callArgs[0]), source.value(callArgs[1])]
     const argument = called === undefined || !isFields(fields) ? undefined : yargsOption(called, fields)
     if (argument === undefined) whole = false
     else args.push(argument)

@@ -62,8 +62,8 @@ function specifiersOf (source: NodeSource): string[] {
   return source.all(['ImportDeclaration', 'ExportDeclaration', 'CallExpression', 'DynamicImport']).flatMap(node => {
     if (isTried(node)) return []
     if (node.name === 'CallExpression') {
-      const { callee, given } = source.call(node)
-      return callee === 'require' || callee === 'import' ? (source.string(given[0]) ?? []) : []
+      const { callee, callArgs } = source.call(node)
+      return callee === 'require' || callee === 'import' ? (source.string(callArgs[0]) ?? []) : []
     }
     if (/^(?:import|export)\s+type\b/.test(source.of(node))) return []
     return source.string(node.getChild('String')) ?? []

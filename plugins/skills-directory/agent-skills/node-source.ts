@@ -36,12 +36,12 @@ export class NodeSource {
   }
 
   /** What a call calls (`program.option(…).argument`: its last name), and with what. */
-  call (node: Node): { callee: string, name: string, given: Node[] } {
+  call (node: Node): { callee: string, name: string, callArgs: Node[] } {
     const callee = node.firstChild === null ? '' : this.of(node.firstChild)
-    const args = childrenOf(node.getChild('ArgList')).filter(
+    const callArgs = childrenOf(node.getChild('ArgList')).filter(
       ({ name }) => !['(', ')', ',', 'LineComment', 'BlockComment'].includes(name)
     )
-    return { callee, name: /([\w$]+)\s*$/.exec(callee)?.[1] ?? '', given: args }
+    return { callee, name: /([\w$]+)\s*$/.exec(callee)?.[1] ?? '', callArgs }
   }
 
   /**

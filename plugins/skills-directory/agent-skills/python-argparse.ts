@@ -11,7 +11,7 @@ export interface ParserReading {
   needs: boolean
 }
 
-interface Found {
+interface FoundCall {
   node: Node
   call: PythonCall
 }
@@ -29,7 +29,7 @@ const branches = new Set([
 ])
 
 /** Reads `argparse.ArgumentParser(…)` and its `add_argument(…)`; undefined where there is none. */
-export function readArgparse (source: PythonSource, all: readonly Found[]): ParserReading | undefined {
+export function readArgparse (source: PythonSource, all: readonly FoundCall[]): ParserReading | undefined {
   const made = all.filter(({ call }) => /^(?:argparse\.)?ArgumentParser$/.test(call.name))
   const [parser] = made
   if (parser === undefined) return undefined
@@ -66,7 +66,7 @@ export function readArgparse (source: PythonSource, all: readonly Found[]): Pars
 function receiversOf (
   source: PythonSource,
   parser: Node,
-  all: readonly Found[]
+  all: readonly FoundCall[]
 ): { receivers: Set<string>, exclusive: Set<string> } {
   const receivers = new Set([assignedTo(source, parser) ?? 'parser'])
   const exclusive = new Set<string>()
@@ -84,7 +84,7 @@ function receiversOf (
 }
 
 /** Whether another function is given the parser or a group, to which it may add. */
-function isPassedOn (source: PythonSource, all: readonly Found[], receivers: ReadonlySet<string>): boolean {
+function isPassedOn (source: PythonSource, all: readonly FoundCall[], receivers: ReadonlySet<string>): boolean {
   const isReceiver = (node: Node): boolean => node.name === 'VariableName' && receivers.has(source.of(node))
   return all.some(
     ({ call: { positional, named } }) => positional.some(isReceiver) || [...named.values()].some(isReceiver)

@@ -138,16 +138,16 @@ function isGuarded (source: PythonSource, node: Node): boolean {
 
 /** What decides whether a part of an expression or statement is reached. */
 function deciding (whole: Node, part: Node): Node[] {
-  const others = childrenOf(whole).filter(({ from }) => from !== part.from)
+  const otherNodes = childrenOf(whole).filter(({ from }) => from !== part.from)
   switch (whole.name) {
     case 'ConditionalExpression':
-      return others
+      return otherNodes
     case 'BinaryExpression':
       return whole.getChild('and') === null && whole.getChild('or') === null
         ? []
-        : others.filter(({ from }) => from < part.from)
+        : otherNodes.filter(({ from }) => from < part.from)
     case 'IfStatement':
-      return part.name === 'Body' ? others.filter(({ name }) => name !== 'Body') : []
+      return part.name === 'Body' ? otherNodes.filter(({ name }) => name !== 'Body') : []
     default:
       return []
   }

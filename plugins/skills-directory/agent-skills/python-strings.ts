@@ -26,9 +26,9 @@ const escapes: Readonly<Record<string, string>> = {
 export function unescape (text: string): string {
   return text.replaceAll(
     /\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\s\S]))/g,
-    (whole: string, u?: string, x?: string, one?: string) => {
+    (whole: string, u?: string, x?: string, char?: string) => {
       const code = u ?? x
-      return code === undefined ? (escapes[one ?? ''] ?? whole) : String.fromCharCode(parseInt(code, 16))
+      return code === undefined ? (escapes[char ?? ''] ?? whole) : String.fromCharCode(parseInt(code, 16))
     }
   )
 }

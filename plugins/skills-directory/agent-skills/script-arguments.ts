@@ -46,17 +46,17 @@ const descriptionMax = 1_000
 const defaultMax = 200
 
 /** Parameters and a command of a script's arguments; undefined where they can't be made. */
-export function callOf ({ arguments: found, dashes }: ScriptInterface): ScriptCall | undefined {
-  const names = found.length > parametersMax ? undefined : nameAll(found)
+export function callOf ({ arguments: args, dashes }: ScriptInterface): ScriptCall | undefined {
+  const names = args.length > parametersMax ? undefined : nameAll(args)
   if (names === undefined) return undefined
-  const parameters = found.map((argument, i) => parameterOf(argument, names[i] ?? '', dashes))
-  const parts = found.map((argument, i) => ({ argument, part: partOf(argument, names[i] ?? '') }))
+  const parameters = args.map((argument, i) => parameterOf(argument, names[i] ?? '', dashes))
+  const parts = args.map((argument, i) => ({ argument, part: partOf(argument, names[i] ?? '') }))
   const [options, places] = [
     parts.filter(({ argument }) => argument.kind !== 'positional'),
     parts.filter(({ argument }) => argument.kind === 'positional')
   ]
   const ended = dashes && places.length > 0 && !places.some(({ argument }) => argument.values?.rest === true)
-  const needs = needsOf(found, names)
+  const needs = needsOf(args, names)
   return {
     parameters,
     ...(Object.keys(needs).length > 0 && { rules: { dependentRequired: needs } }),
@@ -68,8 +68,8 @@ export function callOf ({ arguments: found, dashes }: ScriptInterface): ScriptCa
 }
 
 /** How a script is called, in one line. */
-export function usageLine (file: string, { arguments: found }: ScriptInterface): string {
-  const words = found.map(({ name, kind, flag = '', required, values, choices }) => {
+export function usageLine (file: string, { arguments: args }: ScriptInterface): string {
+  const words = args.map(({ name, kind, flag = '', required, values, choices }) => {
     const value = choices === undefined ? `<${name}>` : choices.join('|')
     const text =
       kind === 'flag' ? flag : `${kind === 'option' ? `${flag} ` : ''}${value}${values === undefined ? '' : '…'}`

@@ -22,11 +22,11 @@ export interface Script extends ScriptFile {
 /** The tool that runs a script: with the arguments that were read as parameters, or with a list of any. */
 export function toolOf (script: Script, name: string, folder: Folder, needs: ScriptNeeds | undefined): ToolDefinition {
   const { file, reading } = script
-  const { interface: found } = reading
+  const { interface: signature } = reading
   const usage =
     reading.usage
-    ?? (found === undefined || found.arguments.length === 0 ? undefined : usageLine(basename(file), found))
-  const read = found === undefined ? undefined : callOf(found)
+    ?? (signature === undefined || signature.arguments.length === 0 ? undefined : usageLine(basename(file), signature))
+  const read = signature === undefined ? undefined : callOf(signature)
   const tool = read === undefined ? undefined : tried(script, name, read)
   const call = read === undefined || tool === undefined ? anyArguments(script) : read
   const line = usage?.split('\n').find(line => !line.startsWith('#'))

@@ -9,8 +9,8 @@ const lineMax = 1_000
 
 /** Reads a shell script without running it. @param mentionedUsage how its instructions call it */
 export function readShell (text: string, mentionedUsage: string | undefined): ScriptReading {
-  const { main, told } = partsOf(text)
-  const usage = usageOf(text, told) ?? mentionedUsage
+  const { main, comments } = partsOf(text)
+  const usage = usageOf(text, comments) ?? mentionedUsage
   const options = optionsOf(main)
   const places = placesOf(main, usage)
   const { least, passes } = places
@@ -36,33 +36,33 @@ export function readShell (text: string, mentionedUsage: string | undefined): Sc
 }
 
 /** The script without comments, functions and texts within it, and what it tells: comments and what it prints. */
-function partsOf (text: string): { main: string, told: string } {
+function partsOf (text: string): { main: string, comments: string } {
   const main: string[] = []
-  const told: string[] = []
-  let until: { line: RegExp, told: boolean } | undefined
+  const comments: string[] = []
+  let until: { line: RegExp, isPrinted: boolean } | undefined
   for (const whole of text.split(/\r?\n/)) {
     const line = whole.slice(0, lineMax)
     if (until !== undefined) {
       const ended = until.line.test(line)
-      told.push(ended ? '' : until.told ? line : saidBy(line))
+      comments.push(ended ? '' : until.isPrinted ? line : saidBy(line))
       if (ended) until = undefined
       continue
     }
     const [, indent, oneLine] =
       /^(\s*)(?:function\s+[\w:-]+\s*(?:\(\s*\))?|[\w:-]+\s*\(\s*\))\s*\{?(.*\}\s*)?$/.exec(line) ?? []
     if (indent !== undefined) {
-      if (oneLine === undefined) until = { line: new RegExp(`^${indent}\\}`), told: false }
-      told.push(saidBy(line))
+      if (oneLine === undefined) until = { line: new RegExp(`^${indent}\\}`), isPrinted: false }
+      comments.push(saidBy(line))
       continue
     }
-    told.push(saidBy(line))
+    comments.push(saidBy(line))
     if (/^\s*#/.test(line)) continue
     main.push(line)
     const [, mark] = /<<-?\s*\\?["']?(\w+)["']?/.exec(line) ?? []
     if (mark !== undefined && !line.includes('<<<'))
-      until = { line: new RegExp(`^\\s*${mark}\\s*$`), told: /^\s*cat\b(?!.*>\s*[^&\s])/.test(line) }
+      until = { line: new RegExp(`^\\s*${mark}\\s*$`), isPrinted: /^\s*cat\b(?!.*>\s*[^&\s])/.test(line) }
   }
-  return { main: main.join('\n'), told: told.join('\n') }
+  return { main: main.join('\n'), comments: comments.join('\n') }
 }
 
 /** What a line tells whoever reads it or runs it; empty for other lines. */

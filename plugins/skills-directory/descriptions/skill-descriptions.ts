@@ -22,7 +22,7 @@ export interface DescribingOptions {
 export type Unread = Fault & { unread: true }
 
 /** A folder that is still being read, or was read after its caller stopped waiting. */
-interface Late { revision: string, found: Described | Fault | undefined }
+interface Late { revision: string, description: Described | Fault | undefined }
 
 /** The number of folders that are read in one request. */
 const togetherMax = 50
@@ -155,11 +155,11 @@ export class Describing {
    * Takes a folder's contents, or its state, if it was read or is being read since the last call.
    * @returns whether there was such a result
    */
-  #takeLate (folder: Folder, found: Map<Folder, Described | Fault>): boolean {
+  #takeLate (folder: Folder, descriptions: Map<Folder, Described | Fault>): boolean {
     const late = this.#late.get(folder.path)
     if (late === undefined || late.revision !== folder.revision) return false
-    if (late.found === undefined) return true
-    found.set(folder, late.found)
+    if (late.description === undefined) return true
+    descriptions.set(folder, late.description)
     this.#late.delete(folder.path)
     return true
   }
@@ -167,15 +167,15 @@ export class Describing {
   /** Remembers a folder whose reading goes on after its caller stopped waiting. */
   #remember ({ path, revision }: Folder): void {
     this.#late.delete(path)
-    this.#late.set(path, { revision, found: undefined })
+    this.#late.set(path, { revision, description: undefined })
     const [oldest] = this.#late.keys()
     if (this.#late.size > lateMax && oldest !== undefined) this.#late.delete(oldest)
   }
 
-  async #tellLate ({ path, revision }: Folder, found: Described | Fault | undefined): Promise<void> {
+  async #tellLate ({ path, revision }: Folder, description: Described | Fault | undefined): Promise<void> {
     const late = this.#late.get(path)
-    if (late?.revision !== revision || found === undefined) return
-    late.found = found
+    if (late?.revision !== revision || description === undefined) return
+    late.description = description
     await this.#cache.save()
     this.read(path)
   }

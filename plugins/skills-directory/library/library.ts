@@ -154,7 +154,7 @@ export class Library {
       const previous = old === undefined || dirty === undefined || dirty === 'all'
         ? undefined
         : { listing: old.listing, changed: dirty.get(place) ?? new Set<string>() }
-      const listing = await listPlace(place, this.#options.list_ms, signal, { known: previous, only })
+      const listing = await listPlace(place, this.#options.list_ms, signal, { previous, only })
       const entries = new Map<string, Entry>()
       for (const [name, looked] of listing.entries) {
         const entry = old?.entries.get(name)

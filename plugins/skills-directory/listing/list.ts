@@ -40,7 +40,7 @@ export interface Listing {
 
 export interface ListOptions {
   /** An earlier listing, and the entries that may have changed since; other entries are not read again. */
-  known?: { listing: Listing, changed: ReadonlySet<string> } | undefined
+  previous?: { listing: Listing, changed: ReadonlySet<string> } | undefined
   /** Entries that can't be the skill of this name are left out. */
   only?: string | undefined
 }
@@ -49,7 +49,7 @@ export interface ListOptions {
 export async function listSkills (
   directory: string,
   signal: AbortSignal,
-  { known, only }: ListOptions = {}
+  { previous, only }: ListOptions = {}
 ): Promise<Listing> {
   const listing: Listing = {
     entries: new Map(), linked: new Set(), faults: [], real_path: undefined, identity: undefined
@@ -77,8 +77,8 @@ export async function listSkills (
   }
   const looked = await mapAtMost(readingMax, names.sort(), async name => {
     signal.throwIfAborted()
-    return known !== undefined && known.listing.entries.has(name) && !known.changed.has(name)
-      ? known.listing.entries.get(name)
+    return previous !== undefined && previous.listing.entries.has(name) && !previous.changed.has(name)
+      ? previous.listing.entries.get(name)
       : await look(directory, name)
   })
   for (const [i, name] of names.entries()) listing.entries.set(name, looked[i])

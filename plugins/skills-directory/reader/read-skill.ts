@@ -127,9 +127,9 @@ async function readModule (
   return { skill: { ...common, ...texts, ...defined, module: script.module, revision }, broken, warnings: [] }
 }
 
-function refuseOtherName (path: string, given: string | undefined, folder: string): void {
-  if (given !== undefined && given !== folder) {
-    throw new SkillFault(path, `${basename(path)} names the skill "${given}", but its folder is "${folder}"; they must be equal`)
+function refuseOtherName (path: string, name: string | undefined, folder: string): void {
+  if (name !== undefined && name !== folder) {
+    throw new SkillFault(path, `${basename(path)} names the skill "${name}", but its folder is "${folder}"; they must be equal`)
   }
 }
 

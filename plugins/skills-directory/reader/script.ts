@@ -93,13 +93,15 @@ function describe (path: string, exported: object): { frame: unknown, tools: (De
       }
       return parse(text) as unknown
     }
-    const { tools: given, ...rest } = exported as { tools?: unknown } & Record<string, unknown>
-    if (typeof given !== 'object' || given === null) return { frame: plain({ ...rest, tools: given }), tools: [] }
-    const names = Object.keys(given)
+    const { tools: exportedTools, ...rest } = exported as { tools?: unknown } & Record<string, unknown>
+    if (typeof exportedTools !== 'object' || exportedTools === null) {
+      return { frame: plain({ ...rest, tools: exportedTools }), tools: [] }
+    }
+    const names = Object.keys(exportedTools)
     const frame = plain({ ...rest, tools: Object.fromEntries(names.map(tool => [tool, 0])) })
     const tools = names.map(tool => {
       try {
-        return { name: tool, described: plain(withoutRun(tool, Reflect.get(given, tool))) }
+        return { name: tool, described: plain(withoutRun(tool, Reflect.get(exportedTools, tool))) }
       } catch (error) {
         if (error instanceof SkillFault) throw error
         return { tool, error: unreadable(name, error) }

@@ -16,9 +16,9 @@ const { apply } = Reflect
 const locked = [port, parentPort]
 const isLocked = locked.includes.bind(locked)
 Object.defineProperty(MessagePort.prototype, 'postMessage', {
-  value (this: MessagePort, ...given: unknown[]): unknown {
+  value (this: MessagePort, ...args: unknown[]): unknown {
     if (isLocked(this)) throw new Error('a skill can\'t send messages to the server')
-    return apply(postMessage, this, given)
+    return apply(postMessage, this, args)
   },
   writable: false,
   configurable: false

@@ -84,8 +84,10 @@ function defineOne (source: ToolSource): ToolDefinition {
   }
 }
 
-function defineTool ({ name, description, timeout_ms, parameters: given, rules, command }: ToolSource): ToolDefinition {
-  const parameters = given.map(parameter => ({ ...parameter, required: parameter.required ?? false }))
+function defineTool (
+  { name, description, timeout_ms, parameters: declared, rules, command }: ToolSource
+): ToolDefinition {
+  const parameters = declared.map(parameter => ({ ...parameter, required: parameter.required ?? false }))
   const seen = new Set<string>()
   const headers = new Set<string>()
   for (const parameter of parameters) {

@@ -152,8 +152,8 @@ export class SkillTrust {
     return this.#changed(folder, 'its files are being changed while they are read')
   }
 
-  #changed (folder: Folder, what: string): Verdict {
-    const text = `it changed since it was trusted: ${what}; ${this.#remedy(folder)}`
+  #changed (folder: Folder, change: string): Verdict {
+    const text = `it changed since it was trusted: ${change}; ${this.#remedy(folder)}`
     return { reason: 'changed', quarantined: this.#options.locked, text }
   }
 

@@ -19,7 +19,7 @@ const recordsPerTransaction = 256
 /** Where the newest row of an execution is. */
 interface Place { transaction: number, page: number, index: number }
 /** What was found of an execution: the entry in `executions`, and in `details`. */
-interface Found { row?: Place, details?: Place, isUnfinished: boolean }
+interface FoundPlaces { row?: Place, details?: Place, isUnfinished: boolean }
 
 /**
  * Writes what can still be read of a damaged file into a new one. Every page of the file is looked at by itself, so a
@@ -66,7 +66,7 @@ class Scan {
   /** The numbers that the executions had; undefined when they can't be read. */
   bounds: Bounds | undefined
   readonly #reader: PageReader
-  readonly #found = new Map<number, Found>()
+  readonly #places = new Map<number, FoundPlaces>()
   #pageSize: number = usualPageSize
   #boundsOf = -1
   #newest = Number.POSITIVE_INFINITY
@@ -91,10 +91,10 @@ class Scan {
   /** The newest whole records, in the order of their numbers. */
   * records (): Generator<[sequence: number, stored: StoredExecution]> {
     const first = this.bounds?.first ?? 0
-    for (const [sequence, found] of [...this.#found].toSorted(([a], [b]) => a - b)) {
+    for (const [sequence, places] of [...this.#places].toSorted(([a], [b]) => a - b)) {
       // Lower numbers were pruned, except those of executions that had not ended.
-      if (sequence < first && !found.isUnfinished) continue
-      const stored = this.#record(found.row) ?? this.#record(found.details)
+      if (sequence < first && !places.isUnfinished) continue
+      const stored = this.#record(places.row) ?? this.#record(places.details)
       if (stored !== undefined) yield [sequence, stored]
     }
   }
@@ -114,11 +114,11 @@ class Scan {
   }
 
   #add (sequence: number, place: Place, table: 'row' | 'details', isUnfinished: boolean): void {
-    const record = this.#found.get(sequence) ?? { isUnfinished: false }
-    this.#found.set(sequence, record)
-    if ((record[table]?.transaction ?? -1) > place.transaction) return
-    record[table] = place
-    if (table === 'row') record.isUnfinished = isUnfinished
+    const places = this.#places.get(sequence) ?? { isUnfinished: false }
+    this.#places.set(sequence, places)
+    if ((places[table]?.transaction ?? -1) > place.transaction) return
+    places[table] = place
+    if (table === 'row') places.isUnfinished = isUnfinished
   }
 
   #readBounds (node: Node, page: number): void {
