@@ -15,7 +15,7 @@ const stop_ms = 10_000
 
 type Base = Omit<PluginContext, 'scope' | 'health' | 'signal'>
 /** The parts of the context that only plugins of some slots receive. */
-type Given = Partial<Pick<TransportContext, 'gateway' | 'endpoints'> & Pick<SearchContext, 'cache'>>
+type LateContext = Partial<Pick<TransportContext, 'gateway' | 'endpoints'> & Pick<SearchContext, 'cache'>>
 
 /** Starts and stops one plugin. An actor holds the state of the plugin, which is published on the bus. */
 export class Supervisor {
@@ -48,7 +48,7 @@ export class Supervisor {
    * @returns the service of the plugin; undefined when an optional plugin failed
    * @throws Error with the name of the plugin and the cause, when a required plugin failed
    */
-  async start (base: Base & Given, stop: AbortSignal): Promise<Slots[keyof Slots] | undefined> {
+  async start (base: Base & LateContext, stop: AbortSignal): Promise<Slots[keyof Slots] | undefined> {
     const { plugin } = this
     const deadline = AbortSignal.any([stop, AbortSignal.timeout(start_ms)])
     const context = {
@@ -96,7 +96,7 @@ export class Supervisor {
 
 async function setUp (
   plugin: AnyPlugin,
-  { gateway, endpoints = [], cache, ...context }: PluginContext & Given,
+  { gateway, endpoints = [], cache, ...context }: PluginContext & LateContext,
   options: JsonObject
 ): Promise<Slots[keyof Slots]> {
   if (plugin.slot === 'transport' || plugin.slot === 'endpoint') {

@@ -94,13 +94,15 @@ export class History {
    * unfinished and still has the same owner.
    * @returns how many were processed, the ids of the executions that it ended, and the value for `committed`
    */
-  end (found: readonly UnfinishedExecution[], end: EndRecord): { seen: number, ended: string[], written: Written } {
+  end (
+    unfinished: readonly UnfinishedExecution[], end: EndRecord
+  ): { seen: number, ended: string[], written: Written } {
     const records: StoredExecution[] = []
-    const places: number[] = [] // the index of each record in `found`
+    const places: number[] = [] // the index of each record in `unfinished`
     const ids = new Set<string>()
     let seen = 0
     let characters = 0
-    for (const { id, owner } of found) {
+    for (const { id, owner } of unfinished) {
       if (records.length >= endedMax || characters >= endedCharactersMax) break
       seen++
       if (ids.has(id)) continue

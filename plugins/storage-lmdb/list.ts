@@ -15,9 +15,9 @@ import { nameVerdict } from './names.ts'
  */
 const chunksPerTurn = 64
 
-interface Found { sequence: number, summary: ExecutionSummary }
+interface Row { sequence: number, summary: ExecutionSummary }
 /** The executions of a page, with one more than the limit if there is one, and the number of matches. */
-interface Page { found: Found[], total: number }
+interface Page { rows: Row[], total: number }
 
 /**
  * A page of the committed executions, newest first.
@@ -36,12 +36,12 @@ export async function listPage (env: Environment, history: History, query: Execu
   const { skill_name, tool_name, status, created_from_ms, created_before_ms, allows } = query
   const isFiltered = [skill_name, tool_name, status, created_from_ms, created_before_ms, allows]
     .some(filter => filter !== undefined)
-  const { found, total } =
+  const { rows, total } =
     isFiltered ? await scan(env, history, query, bounds, top) : slice(history, query, bounds, top)
   // An execution more than the limit shows that there is a next page.
-  const last = found.length > query.limit ? found[query.limit - 1] : undefined
+  const last = rows.length > query.limit ? rows[query.limit - 1] : undefined
   return {
-    executions: found.slice(0, query.limit).map(({ summary }) => summary),
+    executions: rows.slice(0, query.limit).map(({ summary }) => summary),
     total,
     ...(last !== undefined && { next_cursor: encodeCursor(last.sequence) })
   }
@@ -53,18 +53,18 @@ export async function listPage (env: Environment, history: History, query: Execu
  */
 function slice (history: History, { limit, offset }: ExecutionQuery, bounds: Bounds, top: number): Page {
   const { first, last, aside } = bounds
-  const found: Found[] = []
+  const rows: Row[] = []
   const add = (sequence: number): void => {
     const summary = history.summary(sequence)
-    if (summary !== undefined) found.push({ sequence, summary })
+    if (summary !== undefined) rows.push({ sequence, summary })
   }
-  for (let sequence = top - offset; sequence >= first && found.length <= limit; sequence--) add(sequence)
+  for (let sequence = top - offset; sequence >= first && rows.length <= limit; sequence--) add(sequence)
   const skip = Math.max(offset - Math.max(top - first + 1, 0), 0)
-  if (found.length <= limit && skip < aside) {
+  if (rows.length <= limit && skip < aside) {
     const from = Math.min(top, first - 1)
-    for (const sequence of history.aside(from, limit + 1 - found.length, skip)) add(sequence)
+    for (const sequence of history.aside(from, limit + 1 - rows.length, skip)) add(sequence)
   }
-  return { found, total: last - first + 1 + aside }
+  return { rows, total: last - first + 1 + aside }
 }
 
 /**
@@ -95,7 +95,7 @@ async function scan (
       if (chunk.names[index] === 0 && !isNamed(history.summary(sequence), query)) continue
       if (page.takes(sequence)) page.add(sequence, history.summary(sequence))
     }
-    if (page.found.length > limit && page.total >= filteredTotalMax) return page
+    if (page.rows.length > limit && page.total >= filteredTotalMax) return page
     if (++chunksRead % chunksPerTurn === 0) await setImmediate()
   }
   await scanAside(history, query, page, below)
@@ -113,7 +113,7 @@ async function scanAside (history: History, query: ExecutionQuery, page: Filtere
       if (isMatch(summary, query) && page.takes(sequence)) page.add(sequence, summary)
     }
     const lowest = sequences.at(-1)
-    if (lowest === undefined || (page.found.length > query.limit && page.total >= filteredTotalMax)) return
+    if (lowest === undefined || (page.rows.length > query.limit && page.total >= filteredTotalMax)) return
     next = lowest - 1
     await setImmediate()
   }
@@ -121,7 +121,7 @@ async function scanAside (history: History, query: ExecutionQuery, page: Filtere
 
 /** The result of a filtered search so far, newest first. */
 class FilteredPage implements Page {
-  readonly found: Found[] = []
+  readonly rows: Row[] = []
   total = 0
   readonly #limit: number
   readonly #top: number
@@ -140,11 +140,11 @@ class FilteredPage implements Page {
    */
   takes (sequence: number): boolean {
     if (this.total < filteredTotalMax) this.total++
-    return sequence <= this.#top && this.#skip-- <= 0 && this.found.length <= this.#limit
+    return sequence <= this.#top && this.#skip-- <= 0 && this.rows.length <= this.#limit
   }
 
   add (sequence: number, summary: ExecutionSummary | undefined): void {
-    if (summary !== undefined) this.found.push({ sequence, summary })
+    if (summary !== undefined) this.rows.push({ sequence, summary })
   }
 }
 

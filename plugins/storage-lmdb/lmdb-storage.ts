@@ -50,12 +50,12 @@ export class LmdbStorage implements Storage {
   }
 
   async endUnfinished (
-    found: readonly UnfinishedExecution[],
+    unfinished: readonly UnfinishedExecution[],
     end: (execution: Execution) => Execution
   ): Promise<string[]> {
     await this.#writer.settled() // an end that was saved before must be on disk first
     const ids: string[] = []
-    for (let rest = found; rest.length > 0;) {
+    for (let rest = unfinished; rest.length > 0;) {
       const { seen, ended } = await this.#writer.end(rest, end)
       ids.push(...ended)
       rest = rest.slice(seen)

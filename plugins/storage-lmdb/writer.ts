@@ -87,9 +87,9 @@ export class Writer {
    * Ends executions of other processes, as many as a transaction can hold, together with the saved records.
    * @throws Error when the commit failed
    */
-  async end (found: readonly UnfinishedExecution[], end: EndRecord): Promise<{ seen: number, ended: string[] }> {
+  async end (unfinished: readonly UnfinishedExecution[], end: EndRecord): Promise<{ seen: number, ended: string[] }> {
     try {
-      const { seen, ended, written } = await this.#env.transact(() => this.#history.end(found, end))
+      const { seen, ended, written } = await this.#env.transact(() => this.#history.end(unfinished, end))
       this.#history.committed(written)
       this.#sweep.wrote(written.characters)
       return { seen, ended }

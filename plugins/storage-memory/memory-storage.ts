@@ -89,12 +89,12 @@ export class MemoryStorage implements Storage {
   }
 
   async endUnfinished (
-    found: readonly UnfinishedExecution[],
+    unfinished: readonly UnfinishedExecution[],
     end: (execution: Execution) => Execution
   ): Promise<string[]> {
     this.#apply()
     const ids: string[] = []
-    for (const { id, owner } of found) {
+    for (const { id, owner } of unfinished) {
       const entry = this.#unfinished.get(id)
       if (entry === undefined || entry.owner === null || !isSame(entry.owner, owner) || this.#pending.has(id)) continue
       const { execution } = JSON.parse(entry.text) as StoredExecution // written by #apply

@@ -37,13 +37,13 @@ export async function testEndpoint (t: TestContext, harness: EndpointHarness): P
       gateway: kernel.gateway
     })
     t.teardown(() => endpoint.close())
-    const given: Request[] = [] // a Request follows its signal weakly: one that is collected would never abort
+    const requests: Request[] = [] // a Request follows its signal weakly: one that is collected would never abort
     await run(t, {
       kernel,
       endpoint,
       fetch (request, signal = new AbortController().signal) {
         const followed = new Request(request, { signal })
-        given.push(followed)
+        requests.push(followed)
         return endpoint.service.fetch(
           followed,
           { transport: 'http', signal, caller: '127.0.0.1', charge: () => undefined }

@@ -7,7 +7,7 @@ export const exactSearch = definePlugin({
   setup () {
     let skills: readonly SkillDefinition[] = []
     return {
-      async index (given) { skills = given },
+      async index (newSkills) { skills = newSkills },
       async search (query, { top_k }) {
         const results = skills.flatMap(skill => skill.tools.filter(tool => tool.name === query)
           .map(tool => ({ skill_name: skill.name, tool_name: tool.name, description: tool.description, score: 1 })))

@@ -156,8 +156,8 @@ export async function testSearch (t: TestContext, { open: openOne, more = {} }: 
     const all = await find({})
     t.ok(all.has('git:blame') && all.has('text:count') && all.has('paint:text_on'), [...all.keys()].join(' '))
     const among = async (options: Partial<SearchOptions>, wanted: (id: string) => boolean): Promise<void> => {
-      const found = await find(options)
-      t.same([...found.keys()].sort(), [...all.keys()].filter(wanted).sort(), JSON.stringify(options))
+      const answer = await find(options)
+      t.same([...answer.keys()].sort(), [...all.keys()].filter(wanted).sort(), JSON.stringify(options))
     }
     await among({ skills: ['git', 'mail', 'nobody'] }, id => id.startsWith('git:') || id.startsWith('mail:'))
     await among({ skills: ['nobody'] }, () => false)

@@ -40,8 +40,8 @@ async function testLoading (t: TestContext, { good, broken }: SkillSourceHarness
     const first = await source.load(never)
     t.ok(first.skills.some(({ name }) => name === good), `it finds ${good}`)
     t.same(plain(await source.load(never)), plain(first))
-    const [one, other] = await Promise.all([source.load(never), source.load(never)])
-    t.same([plain(one), plain(other)], [plain(first), plain(first)], 'at once, too')
+    const [second, third] = await Promise.all([source.load(never), source.load(never)])
+    t.same([plain(second), plain(third)], [plain(first), plain(first)], 'at once, too')
   }))
 
   await t.test('skills are plain data, with names and schemas that the kernel takes', using(async (t, source) => {
@@ -96,9 +96,9 @@ async function testLoading (t: TestContext, { good, broken }: SkillSourceHarness
 async function testBroken (t: TestContext, { good, broken }: SkillSourceHarness, using: Using): Promise<void> {
   await t.test('a broken skill is named, with its place and what is wrong, and the others serve', using(async (t, source) => {
     const { skills, quarantined } = await source.load(never)
-    const found = quarantined.filter(({ name }) => name === broken)
-    t.equal(found.length, 1, `${broken} is in quarantine, once`)
-    for (const { path, error } of found) t.ok(path.length > 0 && error.length > 0, `${path}: ${error}`)
+    const faults = quarantined.filter(({ name }) => name === broken)
+    t.equal(faults.length, 1, `${broken} is in quarantine, once`)
+    for (const { path, error } of faults) t.ok(path.length > 0 && error.length > 0, `${path}: ${error}`)
     t.notOk(skills.some(({ name }) => name === broken), 'it does not serve')
     t.ok(skills.some(({ name }) => name === good), 'others do')
   }), broken === undefined ? { skip: 'the harness has no broken skill' } : {})
@@ -107,23 +107,23 @@ async function testBroken (t: TestContext, { good, broken }: SkillSourceHarness,
 async function testWatching (t: TestContext, { change }: SkillSourceHarness, using: Using): Promise<void> {
   await t.test('a change is told of, and what is loaded then is new; nothing is told of once it is stopped', using(async (t, source) => {
     const before = await source.load(never)
-    let told = 0
-    const stop = source.watch?.(() => { told++ })
+    let changes = 0
+    const stop = source.watch?.(() => { changes++ })
     if (stop === undefined || change === undefined) throw new Error('a source whose skills change has a method `watch`')
     t.teardown(stop)
     await change()
-    await until(() => told > 0)
+    await until(() => changes > 0)
     // It may tell of a part of the change first.
     await until(async () => JSON.stringify(await source.load(never)) !== JSON.stringify(before))
     await stop()
-    const stopped = told
+    const stopped = changes
     // A second watcher hears of the change: by then the first would have, too.
     let heard = 0
     const again = source.watch?.(() => { heard++ })
     t.teardown(() => again?.())
     await change()
     await until(() => heard > 0)
-    t.equal(told, stopped)
+    t.equal(changes, stopped)
   }), change === undefined ? { skip: 'the harness changes nothing' } : {})
 }
 

@@ -73,19 +73,19 @@ async function follow (storage: Storage, commands: readonly Command[], execution
       }
       case 'finish': {
         const index = command.which % (model.length + 1)
-        const found = model[index]
-        if (found === undefined || found.owner === null) break
-        const stored = { execution: { ...found.execution, status: command.status }, owner: null }
+        const entry = model[index]
+        if (entry === undefined || entry.owner === null) break
+        const stored = { execution: { ...entry.execution, status: command.status }, owner: null }
         model[index] = stored
         storage.save(stored)
         break
       }
       case 'interrupt': {
         prune(model, executions_max)
-        const found = (await storage.unfinished()).filter(({ id }) =>
+        const unfinished = (await storage.unfinished()).filter(({ id }) =>
           present(model).findIndex(({ execution }) => execution.id === id) % command.every === 0)
-        const ended = await storage.endUnfinished(found, execution => ({ ...execution, status: 'interrupted' }))
-        same(ended, found.map(({ id }) => id))
+        const ended = await storage.endUnfinished(unfinished, execution => ({ ...execution, status: 'interrupted' }))
+        same(ended, unfinished.map(({ id }) => id))
         for (const [index, stored] of model.entries()) {
           if (stored !== undefined && ended.includes(stored.execution.id)) {
             model[index] = { execution: { ...stored.execution, status: 'interrupted' }, owner: null }

@@ -20,10 +20,10 @@ export function testUnfinished (define: Define): void {
   define('many unfinished executions are found, and ended at once, each once', async (t, storage) => {
     const running = Array.from({ length: 1_300 }, () => makeStored({ status: 'running' }))
     for (const each of running) storage.save(each)
-    const found = await storage.unfinished()
-    t.same(found.map(({ id }) => id).toSorted(), running.map(({ execution }) => execution.id).toSorted())
-    const ended = await storage.endUnfinished([...found.slice(0, 5), ...found], interrupt)
-    t.same(ended, found.map(({ id }) => id))
+    const unfinished = await storage.unfinished()
+    t.same(unfinished.map(({ id }) => id).toSorted(), running.map(({ execution }) => execution.id).toSorted())
+    const ended = await storage.endUnfinished([...unfinished.slice(0, 5), ...unfinished], interrupt)
+    t.same(ended, unfinished.map(({ id }) => id))
     t.same(await storage.unfinished(), [])
     t.equal((await storage.list({ ...firstPage, status: 'interrupted' })).total, 1_300)
   })
@@ -84,13 +84,13 @@ export async function testTwoWriters (t: TestContext, open: OpenStorage, openBes
     }
     for (const each of stored) writer.save(each)
     await writer.commit()
-    const found = await finder.unfinished()
-    t.equal(found.length, 4)
+    const unfinished = await finder.unfinished()
+    t.equal(unfinished.length, 4)
     writer.save({ execution: { ...ended, status: 'success' }, owner: null })
     writer.save({ execution: taken, owner: { pid: 1, started: 'later' } })
     await writer.commit()
     finder.save({ execution: { ...pending, status: 'success' }, owner: null })
-    t.same(await finder.endUnfinished([...found, { id: 'nobody', owner: { pid: 1, started: '' } }], interrupt), [
+    t.same(await finder.endUnfinished([...unfinished, { id: 'nobody', owner: { pid: 1, started: '' } }], interrupt), [
       dead.id
     ])
     for (const { service } of [first, beside]) {

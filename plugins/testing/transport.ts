@@ -83,13 +83,13 @@ async function testCalls (test: Test, harness: TransportHarness): Promise<void> 
 
   await test('an error arrives with its code and its message, and the next call is unharmed', async (t, { client }) => {
     const { call } = await client()
-    for (const [code, message, ...given] of [
+    for (const [code, message, ...request] of [
       ['SKILL_NOT_FOUND', /nobody/, 'execute', { skill_name: 'nobody', tool_name: 'echo', parameters: {} }],
       ['TOOL_NOT_FOUND', /nothing/, ...execute('nothing')],
       ['INVALID_PARAMETERS', /text/, ...execute('echo', {})],
       ['TOOL_EXECUTION_FAILED', /broken beyond repair/, ...execute('fail', { message: 'broken beyond repair' })]
     ] as const) {
-      t.match(await call(given[0], given[1]), { error: { code, message } }, code)
+      t.match(await call(request[0], request[1]), { error: { code, message } }, code)
       t.match(await call(...execute('echo', { text: 'well' })), { output: { output: 'well' } })
     }
   })

@@ -8,11 +8,11 @@ const charactersMax = 1_048_576
 const { lines: linesMax, line_characters: lineMax, progress_ms, progress_characters: progressMessageMax } = speech
 
 /** What an execution is told of itself. */
-export type Given = Pick<Of<'run'>, 'run' | 'execution_id' | 'config' | 'secrets'>
+export type ExecutionMessage = Pick<Of<'run'>, 'run' | 'execution_id' | 'config' | 'secrets'>
 
 /** One execution in this thread: what it is told, and what it says. */
 export class Execution {
-  readonly message: Given
+  readonly message: ExecutionMessage
   readonly #send: (message: FromThread) => void
   #controller: AbortController | undefined
   #abortRequested = false
@@ -27,7 +27,7 @@ export class Execution {
   /** Ends it as failed, by an error that came beside its own promise. */
   fail: ((error: unknown) => void) | undefined
 
-  constructor (message: Given, send: (message: FromThread) => void) {
+  constructor (message: ExecutionMessage, send: (message: FromThread) => void) {
     this.message = message
     this.#send = send
   }

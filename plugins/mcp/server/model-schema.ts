@@ -112,7 +112,7 @@ function inWords ({ default: preset, format, enum: values, const: value }: JsonO
   return [
     ...(allowed.every(value => value === null || isName(value))
       ? []
-      : [`one of ${allowed.map(one => JSON.stringify(one)).join(', ')}`]),
+      : [`one of ${allowed.map(value => JSON.stringify(value)).join(', ')}`]),
     ...(typeof format === 'string' && format !== keptFormat ? [`format ${format}`] : []),
     ...(isPreset ? [`default ${JSON.stringify(preset)}`] : [])
   ].join('; ')

@@ -52,7 +52,7 @@ export class Questions {
   ask (query: Pick<QueryMessage, 'text' | 'nearest' | 'among'>, generation: number): Question {
     const { post, answer_ms } = this.#options
     const id = ++this.#count
-    const found = new Promise<Found | undefined>(resolve => {
+    const answer = new Promise<Found | undefined>(resolve => {
       const timer = setTimeout(() => { setImmediate(() => { this.#late(id) }) }, answer_ms)
       this.#waiting.set(id, { resolve, timer })
     })
@@ -60,7 +60,7 @@ export class Questions {
     return {
       compare: async (tools, signal) => {
         post({ type: 'also', id, tools })
-        return await abortable(found, signal)
+        return await abortable(answer, signal)
       },
       close: () => {
         if (this.settle(id, undefined)) post({ type: 'forget', id })

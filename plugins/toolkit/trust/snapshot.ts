@@ -72,8 +72,8 @@ function prefixed (tool: string, values: Readonly<Record<string, string>>): Reco
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${tool}:${name}`, value]))
 }
 
-function texts (what: string, before: string, after: string): Change[] {
-  return before === after ? [] : [{ what, before, after }]
+function texts (subject: string, before: string, after: string): Change[] {
+  return before === after ? [] : [{ what: subject, before, after }]
 }
 
 /** The files that differ between two lists of digests by path. */
