@@ -238,6 +238,11 @@ t.test('root gets no capability back, and no namespace, mount or setting of the 
   }
 })
 
+t.test('a command that crashes leaves no core dump, nor hands one to a program outside', { skip }, async t => {
+  const executor = await open(t, 'required')
+  t.match(await said(executor, shell('grep core /proc/self/limits')), /Max core file size\s+1\s+1\s/)
+})
+
 t.test('what a command may do by default', { skip }, async t => {
   const executor = await open(t, 'required')
   t.match(
