@@ -1,9 +1,9 @@
 import { constants } from 'node:os'
 
 /**
- * What the server and its helper process say to each other, over one pipe. helper.c speaks it too, so a message is
- * numbers of 32 bits, little endian, and then text; both are simple to read in C. Each message may carry a payload of
- * raw bytes, so that a tool's input and output are never escaped, and never a long string in a helper's heap.
+ * The protocol between the server and a helper process, over one pipe. helper.c implements it too, so a message
+ * consists of 32-bit little-endian numbers and then text, which are simple to read in C. Each message may carry a
+ * payload of raw bytes, so that a tool's input and output are never escaped, and never a long string in a helper's heap.
  *
  * | message | numbers | text |
  * |---|---|---|
@@ -44,7 +44,7 @@ export interface RunMessage {
   rules: number
 }
 
-/** A file or folder that a confined command may use, with all that is in it. */
+/** A file, or a folder with all of its content, that a confined command may use. */
 export interface AllowedPath { path: string, access: 'read' | 'write' }
 
 export type ToHelper =
