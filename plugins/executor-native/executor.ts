@@ -31,7 +31,7 @@ interface Options {
   /** The absolute path of the directory for commands that name none. */
   directory: string
   outputBytesMax: number
-  /** How long a helper may take to start or to end a command, in milliseconds; after that it counts as dead. */
+  /** The time limit for a helper to start or to end a command, in milliseconds; after it, the helper counts as dead. */
   answer_ms: number
   log: Logger
   health: PluginContext['health']

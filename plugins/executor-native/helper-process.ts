@@ -11,7 +11,7 @@ import {
 
 /** The maximum number of rules that a helper keeps: each rule needs a descriptor there. */
 const rulesMax = 256
-/** How long the helper has to end after its pipe is closed, in milliseconds. */
+/** The time in which the helper must end after its pipe is closed, in milliseconds. */
 const end_ms = 2_000
 
 /** A message of the helper about a run; `lost` when the helper died, and the run with it. */
@@ -59,7 +59,7 @@ export class HelperProcess {
     const child = spawn(file, args, {
       cwd: '/',
       env,
-      // A process group of its own: the server handles Ctrl-C in its terminal itself.
+      // In its own process group, the helper gets no signal from Ctrl-C, which the server handles.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe']
     })

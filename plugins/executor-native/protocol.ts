@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 /**
  * The protocol between the server and a helper process, over one pipe. helper.c implements it too, so a message
  * consists of 32-bit little-endian numbers and then text, which are simple to read in C. Each message may carry a
- * payload of raw bytes, so that a tool's input and output are never escaped, and not kept as a string in a helper's heap.
+ * payload of raw bytes, so that a tool's input and output are never escaped, nor strings in a helper's heap.
  *
  * | message | numbers | text |
  * |---|---|---|
