@@ -1,6 +1,6 @@
-// `npm run bench [-- NAME… --quick]`: sets up what is missing, then runs every benchmark, or those whose name contains
-// a NAME; on Node 24 where uWebSockets.js loads there, since they compare with it, else on 22, which the registry has
-// where this is another version.
+// `npm run bench [-- NAME… --quick]`: completes the setup, then runs all benchmarks, or those whose name contains a
+// NAME. They run on Node 24 if uWebSockets.js loads there, since they compare with it, otherwise on Node 22; the
+// version is installed from the registry if needed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname } from 'node:path'
@@ -14,7 +14,7 @@ if (node === process.execPath) {
   start(['dist/bench/run.js', ...process.argv.slice(2)])
 } else {
   console.log(`The benchmarks run on ${node}.`)
-  start(process.argv.slice(1)) // which sets up for that version, since native addons and V8's code are of one version
+  start(process.argv.slice(1)) // the setup is repeated for that version, since native addons and V8's code depend on it
 }
 
 function start (args) {
@@ -23,8 +23,8 @@ function start (args) {
 }
 
 /**
- * The program of the newest version on which uWebSockets.js loads; this one where there is none, and the comparisons
- * with it fail.
+ * The path of the newest Node on which uWebSockets.js loads. When there is none, the path of this Node; then the
+ * comparisons with uWebSockets.js fail.
  */
 function chooseNode () {
   for (const major of [24, 22]) {
@@ -42,7 +42,7 @@ function loadsUws (path) {
   ).status === 0
 }
 
-/** What the benchmarks compare with and the product does not need. Without it, those comparisons are left out. */
+/** Installs packages that only comparisons need. If that fails, these comparisons are left out. */
 function installPeers () {
   const stamp = 'bench/peers/node_modules/.skillet-install'
   const key = `${process.versions.modules} ${readFileSync('bench/peers/package-lock.json', 'utf8')}`

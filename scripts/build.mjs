@@ -1,4 +1,4 @@
-// Builds dist/: compiles, copies what is not code, and writes what the program says of itself.
+// Builds dist/: compiles the code, copies the other files, and writes the build information.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,8 @@ process.chdir(root)
 const { version, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 rmSync('dist', { recursive: true, force: true })
-// An optional package may be missing, such as one that needs a compiler. The program does without it, its types can't.
+// An optional package may be missing, for example when there is no compiler. The program runs without it, but its types
+// can't be checked.
 const missing = Object.keys(optionalDependencies).filter(name => !existsSync(`node_modules/${name}`))
 if (missing.length > 0) {
   console.log(`Types are not checked, since these optional packages are not installed: ${missing.join(', ')}`)
@@ -25,7 +26,7 @@ const { status } = spawnSync(
 )
 if (status !== 0) process.exit(1)
 
-// Manifests and instructions of the bundled skills, and the fixtures that tests load from disk.
+// The manifests and instructions of the bundled skills, and the fixtures that tests load from disk.
 const notCode = source => !/\.(ts|map)$/.test(source)
 for (const folder of ['skills', 'test/fixtures']) {
   if (existsSync(folder)) cpSync(folder, `dist/${folder}`, { recursive: true, filter: notCode })
@@ -48,7 +49,7 @@ const shared = {
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  // Packages that find files beside their own, and native ones; and what only some calls need.
+  // Native packages, packages that load files from their own folder, and packages that only some calls need.
   external: [
     'esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node',
     '@huggingface/transformers', 'jsonc-parser'
@@ -56,9 +57,9 @@ const shared = {
   logLevel: 'warning'
 }
 
-// What runs in threads, or in a process for a moment, is bundled, each entry into one file at its place: it loads every
-// module anew, and hundreds of small ones take it longer than all else it does. Nothing is shared with the main thread
-// that could be there twice.
+// The entries of threads and of short processes are bundled into one file each, since each of them loads all modules
+// again, and loading hundreds of small modules would take most of its time. Their modules share no state with the main
+// thread, so they may exist twice.
 await build({
   ...shared,
   entryPoints: [
@@ -92,7 +93,7 @@ function commit () {
   }
 }
 
-/** A program or an addon of Node in C, where there is a compiler that takes it. @param without what is so without it */
+/** Compiles a C program or Node addon if a compiler can. @param without the consequence of a failure, for a warning */
 function compileC (name, without, { flags = [], addon = false, sources = [name] } = {}) {
   if (process.platform !== 'linux') return
   const file = `dist/plugins/${name}-${process.platform}-${process.arch}${addon ? '.node' : ''}`

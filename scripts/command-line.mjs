@@ -1,5 +1,5 @@
-// Renews the reference in docs/command-line.md from the commands' definitions, after a build. A test checks that it
-// was.
+// Writes the reference in docs/command-line.md from the definitions of the commands, after a build. A test checks that
+// the reference is up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configSchema } from '../dist/kernel/index.js'
 import { reference } from '../dist/plugins/cli/reference.js'

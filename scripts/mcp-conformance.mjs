@@ -1,7 +1,7 @@
-// Runs the official MCP conformance suites against the built server, each twice: as it is, and with fixture skills
-// whose tools are shown as the tools, prompts and resources that the suites ask for by name. Installs the suites into a
-// temporary folder, unless MCP_CONFORMANCE names one with a folder for each version. What passes and what does not must
-// be exactly what is said here.
+// Runs the official MCP conformance suites against the built server, each twice: with the default configuration, and
+// with fixture skills that provide the tools, prompts and resources that the suites request by name. Installs the
+// suites into a temporary folder, unless MCP_CONFORMANCE names a folder with a folder for each version. The scenarios
+// that fail must be exactly those that are expected here.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,21 +9,21 @@ import { join, resolve } from 'node:path'
 import { startServer, withoutLimits } from './server.mjs'
 
 /**
- * Versions of the suite, and what they run: all scenarios of a version, or those that a revision of the protocol
+ * The versions of the suite with their arguments: they run all scenarios, or those that a revision of the protocol
  * requires.
  */
 const suites = [
   { version: '0.1.16', args: ['--suite', 'all'] },
   { version: '0.2.0-alpha.12', args: ['--suite', 'all', '--spec-version', '2026-07-28'] },
   { version: '0.2.0-alpha.12', args: ['--requirements', '2025-11-25'] },
-  // Of the extension `skills`, which no suite runs.
+  // The scenarios of the extension `skills`, which no suite includes.
   { version: '0.2.0-alpha.12', args: ['--scenario', 'sep-2640-skills-enumeration'] },
   { version: '0.2.0-alpha.12', args: ['--scenario', 'sep-2640-skills-manifest'] }
 ]
 
 /**
- * Scenarios that ask for tools, prompts or resources by name, which no server but one made for the suite has: they fail
- * without the fixtures.
+ * Scenarios that request tools, prompts or resources by names that only a server for this suite has. They fail without
+ * the fixtures.
  */
 const named = [
   'tools-call-simple-text', 'tools-call-image', 'tools-call-audio', 'tools-call-embedded-resource',
@@ -74,8 +74,9 @@ function tell (what) {
 }
 
 /**
- * @returns the suite's program, which runs on Node 20 too: that lacks a function of `fs` that only other commands of it
- * use
+ * Installs a version of the suite.
+ * @returns the path of its program. It is changed to run on Node 20: an import of a function of `fs` that Node 20 lacks
+ * is removed, since only other commands of the program use it.
  */
 function install (version) {
   const home = process.env.MCP_CONFORMANCE === undefined
@@ -98,7 +99,7 @@ function install (version) {
   return program
 }
 
-/** @returns by scenario, whether it passed */
+/** @returns whether each scenario passed, by the name of the scenario */
 function run (program, args, url) {
   const { status, stdout, error } = spawnSync(process.execPath, [program, 'server', ...args, '--url', url], {
     cwd: folder, encoding: 'utf8', timeout: 280_000, maxBuffer: 64 * 1_048_576

@@ -1,6 +1,5 @@
-// Converts all tools that MCP shows, with every bundled tool shown as a tool of its own, by what clients for OpenAI's
-// and Google's models convert them with, and calls one as a model in strict mode does. Says that it was skipped where
-// PyPI can't be reached.
+// Converts all MCP tools, including every bundled tool, with the libraries that clients for OpenAI's and Google's
+// models use, and calls a tool as a model in strict mode does. Prints that it was skipped when PyPI can't be reached.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

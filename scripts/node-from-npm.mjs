@@ -1,5 +1,6 @@
-// A version of Node from the registry, for continuous integration and benchmarks: `node scripts/node-from-npm.mjs
-// MAJOR` prints the path of its program. It is kept in .node/, since node_modules and dist are made anew.
+// Installs a version of Node from the registry, for continuous integration and benchmarks: `node
+// scripts/node-from-npm.mjs MAJOR` prints the path of its program. The version is kept in .node/, since node_modules
+// and dist may be deleted.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -7,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** @returns the absolute path; undefined where there is none for this platform, or the registry can't be reached */
+/** @returns the absolute path; undefined when there is none for this platform, or the registry can't be reached */
 export function nodeFromNpm (major) {
   const { platform, arch } = process
   const name = `node-${platform === 'win32' ? 'win' : platform}-${arch}`

@@ -1,6 +1,6 @@
-// Looks at the description that the built server gives of its API with Redocly and Spectral, and has clients that
-// openapi-typescript and openapi-python-client generate from it call all operations of that server. All of these
-// programs are installed into a temporary folder; what can't be reached is said to be skipped.
+// Checks the OpenAPI description of the built server with Redocly and Spectral, and calls all operations of the server
+// with clients that openapi-typescript and openapi-python-client generate. These programs are installed into a
+// temporary folder; checks whose programs can't be downloaded are skipped with a message.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ const bin = join(folder, 'node_modules', '.bin')
 const env = { ...environmentIn(folder), REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
 let server
 try {
-  // Clients have to send the key as the description says.
+  // With a key, the check includes the way in which clients send it.
   server = await startServer(folder, ['--auth-required'], { SERVICE_API_KEY: key })
   const { url } = server
   const document =
@@ -43,8 +43,8 @@ try {
 }
 
 /**
- * A call of each operation, by its examples, the one that makes an execution first. What an ended execution is asked
- * answers with a conflict.
+ * Makes a call of each operation from its examples. The operation that makes an execution is the first. The request to
+ * cancel is expected to fail with a conflict, since the execution has ended.
  */
 function callsOf ({ paths }) {
   const calls = Object.entries(paths).flatMap(([path, item]) =>
@@ -87,7 +87,7 @@ function lint () {
   run(join(bin, 'spectral'), ['lint', 'openapi.json', '--ruleset', 'ruleset.json', '--fail-severity', 'hint'])
 }
 
-/** Type checks a program that calls everything by the generated types, and runs it. */
+/** Type checks and runs a program that calls all operations with the generated types. */
 function callFromTypeScript (url, calls) {
   run(join(bin, 'openapi-typescript'), ['openapi.json', '-o', 'schema.d.ts'])
   const text = `import createClient from 'openapi-fetch'
@@ -122,7 +122,7 @@ console.log('${calls.length} operations called by a client of openapi-typescript
 }
 
 function callFromPython (python, url, calls) {
-  const path = `${python}:${env.PATH}` // its generator formats what it made with a program beside it
+  const path = `${python}:${env.PATH}` // the generator formats its output with a program in that folder
   mkdirSync(join(folder, 'python'))
   run(
     join(python, 'openapi-python-client'),

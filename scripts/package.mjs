@@ -1,5 +1,5 @@
-// Looks at the package as the tools of whoever installs it do: publint and attw at what it exports, and TypeScript, as
-// strict as it gets, at what a plugin makes of its types. Reaches no network.
+// Checks the package with tools that its users may run: publint and attw check its exports, and TypeScript, with the
+// strictest options, checks a plugin that uses its types. Needs no network.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync
@@ -16,10 +16,10 @@ execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { stdio:
 const tarball = join(folder, readdirSync(folder).find(name => name.endsWith('.tgz')))
 
 run('publint', ['node_modules/publint/src/cli.js', 'run', tarball, '--strict'])
-// CommonJS reaches the package by import() alone, on purpose.
+// The profile `esm-only`, since CommonJS can load the package only by import(), on purpose.
 run('attw', ['node_modules/@arethetypeswrong/cli/dist/index.js', tarball, '--profile', 'esm-only', '--no-emoji'])
 
-// The packed types, beside what its dependencies bring. (Those of xstate don't compile with
+// The packed types, together with the types of the dependencies. (The types of xstate don't compile with
 // exactOptionalPropertyTypes.)
 const installed = join(folder, 'node_modules', 'skillet')
 mkdirSync(installed, { recursive: true })

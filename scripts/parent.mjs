@@ -1,18 +1,18 @@
-// What lets the server of `npm start` end with npm. npm starts a shell, and the shell the server: a signal that ends
-// npm reaches neither, since a shell that waits does not pass it on.
+// Ends the server of `npm start` when npm ends. npm starts a shell, and the shell starts the server: a signal that ends
+// npm does not reach the server, since a waiting shell does not forward it.
 import { readFileSync } from 'node:fs'
 
-/** How often npm is looked for, in milliseconds. */
+/** The time between two checks whether npm still runs, in milliseconds. */
 const every_ms = 500
 
 /**
- * Sends this process SIGTERM, as Ctrl-C would end it, once the npm that started it is gone. Without npm it does
- * nothing.
+ * Sends SIGTERM to this process when the npm that started it has ended, so that the server stops in order. Without
+ * effect when npm did not start it.
  */
 export function endWithNpm () {
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid
-  // Where the shell made itself the server, npm is the parent; whose child it is doesn't matter.
+  // Some shells replace themselves with the server: then npm is the parent, and the grandparent is not needed.
   const grandparent = isNpm(parent) ? undefined : parentOf(parent)
   const timer = setInterval(() => {
     if (process.ppid === parent && (grandparent === undefined || parentOf(parent) === grandparent)) return
@@ -23,7 +23,7 @@ export function endWithNpm () {
   timer.unref()
 }
 
-/** Whether a process is npm, which names itself `npm start`; false where the system does not say. */
+/** Whether a process is npm, whose command line is `npm start`; false when the system does not show it. */
 function isNpm (pid) {
   try {
     return /^npm\b/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
@@ -32,10 +32,10 @@ function isNpm (pid) {
   }
 }
 
-/** The parent of a process; undefined where the system does not say. */
+/** The id of a process's parent, as text; undefined when the system does not show it. */
 function parentOf (pid) {
   try {
-    // The name, in brackets, may hold whatever; behind it stand the state and the parent.
+    // The name, in parentheses, may contain any characters; after it come the state and the parent.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, '').trim().split(' ')[1]
   } catch {
     return undefined

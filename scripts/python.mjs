@@ -1,14 +1,14 @@
-// An environment of Python with packages of exact versions, for the checks that use programs of others.
+// Makes Python environments with exact versions of packages, for checks that use third-party programs.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
-/** What pip says when it can't reach a registry: it knows of no version at all. One that lacks ours names others. */
+/** The message of pip when it can't reach a registry: it knows no version at all. Otherwise it lists other versions. */
 const unreachable = /\(from versions: none\)/
 
 /**
  * Makes a virtual environment in a folder.
- * @param requirements such as `attrs==26.1.0`
- * @returns the folder of its programs; undefined where the registry can't be reached, or there is no Python
+ * @param requirements the packages, such as `attrs==26.1.0`
+ * @returns the folder of its programs; undefined when the registry can't be reached, or there is no Python
  */
 export function pythonWith (folder, requirements) {
   const bin = join(folder, 'venv', 'bin')

@@ -1,5 +1,5 @@
-// Renews what the pages say from elsewhere, after a build: the table of settings from the schema, and what is said of
-// the benchmarks from their results. Tests check that it was.
+// Writes the generated parts of the documentation, after a build: the table of settings from the schema, and the
+// results of the benchmarks. Tests check that these parts are up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { summaryOf, tableOf } from '../dist/bench/lib/results.js'
 import { configSchema } from '../dist/kernel/index.js'

@@ -1,5 +1,5 @@
-// Writes dist/schemas/: JSON Schemas of skillet.toml and skill.toml for editors, from the schemas that the program
-// checks by.
+// Writes dist/schemas/: JSON Schemas of skillet.toml and skill.toml for editors, from the schemas with which the
+// program checks these files.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { configSchema } from '../dist/kernel/index.js'
 import { ManifestFile } from '../dist/kernel/schema/manifest.js'

@@ -1,5 +1,5 @@
-// Tests the built server against the description it gives of itself, with Schemathesis: all checks, all phases, a fixed
-// seed. Installs Schemathesis into a temporary environment (needs python3), unless SCHEMATHESIS names the program.
+// Tests the built server against its OpenAPI description with Schemathesis: all checks, all phases, a fixed seed.
+// Installs Schemathesis into a temporary environment (needs python3), unless SCHEMATHESIS names the program.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'skillet-schemathesis-'))
 let server
 try {
   const program = process.env.SCHEMATHESIS ?? install()
-  // Its tools may write, so that its home is a folder of its own.
+  // The tools of the server may write files, so the server has its own home.
   server = await startServer(folder, withoutLimits)
   run(program, [
     '--config-file', resolve('test/schemathesis.toml'), 'run', `${server.url}/api/openapi.json`,

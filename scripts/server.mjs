@@ -1,8 +1,8 @@
-// Starts the built server for a check, in a home of its own.
+// Starts the built server for a check, with its own home.
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 
-/** For checks that ask often. */
+/** Options that switch off the rate limits, for checks with many requests. */
 export const withoutLimits = ['--server-rate-limit-per-minute', '0', '--server-rate-limit-per-hour', '0']
 
 /** The environment of a program whose home is this folder. */

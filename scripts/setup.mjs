@@ -1,5 +1,5 @@
-// What `npm start` and `npm test` do before anything else: see that the system is fit, install from the lockfile,
-// build. Each step says what it does, and is skipped when it was done already.
+// The setup for `npm start` and `npm test`: checks the system, installs the dependencies from the lockfile, and builds.
+// Each step prints its name, and is skipped when it was done already.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -14,10 +14,10 @@ const sources = [
   'scripts/skill-packages.mjs', 'scripts/program', 'package.json', 'tsconfig.json'
 ]
 
-/** Debian's package for each command we may need. */
+/** The Debian package of each command that may be needed. */
 const packageOf = { git: 'git', sqlite3: 'sqlite3', python3: 'python3', make: 'make', 'g++': 'g++' }
 
-/** @param {{ tests?: boolean }} options whether to set up what only the tests need */
+/** @param {{ tests?: boolean }} options `tests`: whether to prepare for the tests too */
 export function setUp ({ tests = false } = {}) {
   process.chdir(root)
   const [major, minor] = process.versions.node.split('.').map(Number)
@@ -43,8 +43,8 @@ export function setUp ({ tests = false } = {}) {
 }
 
 /**
- * Says how `skillet` becomes a command, where it is none yet; on standard error, since what `serve` prints may be read
- * by a program.
+ * Prints how to install the command `skillet`, if it is missing. It is printed on standard error, since a program may
+ * read the standard output of `serve`.
  */
 export function tellOfCommand () {
   const folders = (process.env.PATH ?? '').split(delimiter)
@@ -57,8 +57,8 @@ function install () {
   once(installStamp, installKey(), 'Installing dependencies from package-lock.json (a minute or so)', () => {
     const npm = process.env.npm_execpath
     const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
-    // An npm that does not know `allowScripts` runs all install scripts. One fetches what a closed network refuses and
-    // we don't use, one tells strangers of the install.
+    // An npm without support for `allowScripts` runs all install scripts. The variables switch off two of them: a
+    // download that is not needed and fails in a closed network, and a report of the installation to a third party.
     const options = {
       stdio: 'inherit',
       env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip', SCARF_ANALYTICS: 'false' }
@@ -74,7 +74,7 @@ function install () {
   })
 }
 
-/** Does a step unless its stamp says that it was done for this key. */
+/** Runs a step, unless the file `stamp` shows that it was done for this key. */
 function once (stamp, key, what, step) {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === key) return
   console.log(`${what}…`)
@@ -95,7 +95,7 @@ function installKey () {
   return hash([platform, arch, modules, readFileSync('package-lock.json', 'utf8')])
 }
 
-/** Of the sources' names, sizes and times, and the commit, which the build records. */
+/** The hash of the names, sizes and times of the sources, and of the commit, which the build records. */
 function buildKey () {
   const files = sources.flatMap(list).map(path => {
     const { size, mtimeMs } = statSync(path)

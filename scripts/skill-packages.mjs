@@ -1,5 +1,6 @@
-// Puts the packages that only the bundled skills use (skills/package.json) into dist/skills/node_modules, each in one
-// file: a script thread loads one instead of hundreds, and who installs Skillet needs none of them.
+// Bundles the packages that only the bundled skills use (skills/package.json) into dist/skills/node_modules. Each
+// import is one file, so that a script thread loads one file instead of hundreds, and these packages are not
+// dependencies.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -22,7 +23,8 @@ export async function bundleSkillPackages () {
       `${JSON.stringify({ name, version: ofSkills[name], type: 'module', exports: Object.fromEntries(entries) })}\n`
     )
   }
-  // What a package written for CommonJS exports is known when it was loaded, so that each is bundled twice.
+  // The exports of a CommonJS package are known only after it was loaded. So each package is bundled twice: first to
+  // find the names of its exports.
   await bundle(specifiers, () => 'export { all }')
   const names = new Map()
   for (const specifier of specifiers) {
@@ -34,7 +36,7 @@ export async function bundleSkillPackages () {
   writeFileSync(join(folder, 'LICENSES.txt'), licencesOf(Object.keys(metafile.inputs)))
 }
 
-/** @param exportsOf the text that exports what of `all`, the namespace of a package */
+/** @param exportsOf a function from an import to the code that exports names of `all`, the namespace of the package */
 async function bundle (specifiers, exportsOf) {
   return await build({
     entryPoints: specifiers.map(specifier =>
@@ -65,7 +67,7 @@ async function bundle (specifiers, exportsOf) {
   })
 }
 
-/** The packages that compiled files import, each as it is named. */
+/** The specifiers of all packages that compiled files import, such as `csv-parse/sync`. */
 function importedOf (place) {
   const files = readdirSync(place, { recursive: true })
     .filter(file => file.endsWith('.js') && !file.includes('node_modules'))
@@ -75,7 +77,7 @@ function importedOf (place) {
   return [...new Set(found.map(([, fixed, later]) => fixed ?? later))].sort()
 }
 
-/** The licences of all packages that a bundle was made of. */
+/** The licences of all packages in a bundle. */
 function licencesOf (inputs) {
   const folders =
     new Set(inputs.map(input => /^(.*\bnode_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean))
@@ -91,7 +93,7 @@ function packageOf (specifier) {
   return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
 }
 
-/** `csv-parse/sync` is `sync.mjs` of its package, `mathjs` the `index.mjs` of it. */
+/** The file of an import in its package: `sync.mjs` for `csv-parse/sync`, `index.mjs` for `mathjs`. */
 function fileOf (specifier) {
   const within = specifier.slice(packageOf(specifier).length + 1)
   return `${within === '' ? 'index' : within}.mjs`

@@ -1,4 +1,4 @@
-// `npm start`: sets up what is missing, then serves. Further arguments go to `skillet serve`.
+// `npm start`: completes the setup, then starts the server. Further arguments are passed to `skillet serve`.
 import { endWithNpm } from './parent.mjs'
 import { setUp, tellOfCommand } from './setup.mjs'
 

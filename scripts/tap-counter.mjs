@@ -1,13 +1,13 @@
-// Counts the tests in TAP as node-tap writes it: a line of a test ends with its time, and those within it stand before
-// it, indented by four more spaces. Assertions have no time. A test with tests in it counts as these.
+// Counts the tests in the TAP output of node-tap. The line of a test ends with its time; the lines of its subtests come
+// before it, indented by four more spaces. Assertions have no time. Of a test with subtests, only the subtests count.
 
 /** Counts tests line by line. */
 export class TapCounter {
-  /** By indentation, the tests that have ended since the one around them began. */
+  /** The number of tests by depth of indentation, counted since the test around them began. */
   #passed = []
   #failed = []
 
-  /** @returns whether the line is one of a test, and whether it failed: `{ isTest, failed }` */
+  /** Counts a line. @returns `isTest`: whether the line is about a test; `failed`: whether it reports a failure */
   read (line) {
     const [, indent = '', not] = /^(\s*)(not )?ok \d+/.exec(line) ?? []
     const isResult = /^\s*(?:not )?ok \d+/.test(line)
@@ -16,7 +16,7 @@ export class TapCounter {
     return { isTest, failed: isResult && not !== undefined }
   }
 
-  /** So far. */
+  /** The number of tests that have passed so far. */
   get passed () { return this.#passed[0] ?? 0 }
   get failed () { return this.#failed[0] ?? 0 }
 

@@ -1,4 +1,4 @@
-// The part of scripts/tarball.mjs that checks plugins for the installed package, as `init --plugin` writes them.
+// The part of scripts/tarball.mjs that checks plugins that the installed package makes with `init --plugin`.
 import { spawn, spawnSync } from 'node:child_process'
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
@@ -10,18 +10,17 @@ import { createInterface } from 'node:readline'
 const slots = ['transport', 'storage', 'executor', 'skills']
 
 /**
- * Plugins of a stranger, each in a folder of its own, where `npm install` puts the tarball: their suites pass there,
- * and a server runs with all of them. The transport is typed, too, which `scripts/package.mjs` looks at.
+ * Checks plugins as another author would make them, each in its own folder: their test suites pass, and a server runs
+ * with all of them. `scripts/package.mjs` checks the types of a plugin.
  * @param installed the programs `node` and `npm`; the folder `home`; the `options` of every process; and `skillet`,
  *   which runs a command of the installed package and returns what it prints
- * @throws AssertionError for whatever is not as it should be
+ * @throws AssertionError when a check fails
  */
 export async function checkPlugins (tarball, installed) {
   const { home } = installed
   const parent = join(home, 'plugins')
   const files = slots.map(slot => testPlugin(slot, parent, installed))
-  // A copy of Skillet beside a plugin, as npm installs one that is named as a dependency: the server runs with it all
-  // the same.
+  // The server must also run when npm has installed a copy of Skillet next to a plugin, as it does for a dependency.
   copyBeside(join(parent, 'my-transport'), tarball, installed)
   const folder = join(home, 'packages')
   mkdirSync(join(folder, 'one'), { recursive: true })
@@ -39,7 +38,7 @@ export async function checkPlugins (tarball, installed) {
   rmSync(join(home, 'skillet.toml'))
 }
 
-/** Writes a plugin for a slot and runs the tests that come with it. @returns its file */
+/** Writes a plugin for a slot and runs its tests. @returns the path of the plugin's file */
 function testPlugin (slot, parent, { node, options, skillet }) {
   const written = JSON.parse(skillet('init', '--plugin', slot, `my-${slot}`, '--directory', parent, '--json'))
   const tested = spawnSync(node, ['--test', '--test-reporter=tap'], { ...options, cwd: written.folder })
@@ -59,11 +58,11 @@ function copyBeside (plugin, tarball, { node, npm, options }) {
   assert.ok(!lstatSync(join(plugin, 'node_modules/skillet')).isSymbolicLink(), 'it is a copy')
 }
 
-/** Starts a server with the plugins that its settings name, and calls operations over its transport, on that port. */
+/** Starts a server with the plugins in its settings, and calls operations over the plugin's transport, on a port. */
 async function servePlugins (port, options) {
   const child =
     spawn('skillet', ['serve', '--port', '0', '--json'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
-  process.prependListener('exit', () => { child.kill('SIGKILL') }) // before its folder goes
+  process.prependListener('exit', () => { child.kill('SIGKILL') }) // before its folder is removed
   const [first] = await once(child.stdout.setEncoding('utf8'), 'data')
   const health = await (await fetch(`${JSON.parse(first).url}/api/health`)).json()
   for (const slot of slots) {

@@ -1,7 +1,8 @@
-// Checks what `npm pack` makes: `node scripts/tarball.mjs [NODE] [--native]` installs it with that Node, into an empty
-// folder and home, where no compiler and nothing of this folder can be found, and then runs `run`, `search`, `doctor`,
-// `mcp` and `serve` as a user would, and tests and serves plugins that `init --plugin` writes.
-// --native: with the variable that keeps onnxruntime-node; without, what is left out must not be missed.
+// Checks the tarball of `npm pack`: `node scripts/tarball.mjs [NODE] [--native]` installs it with that Node, into an
+// empty folder and home, without access to a compiler or to this folder. Then it runs `run`, `search`, `doctor`, `mcp`
+// and `serve` as a user would, and tests plugins that `init --plugin` writes and serves with them.
+// --native: sets the variable with which npm keeps onnxruntime-node; without it, Skillet must work without that
+// package.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
@@ -29,10 +30,10 @@ for (const command of ['sh', 'env', 'git', 'sqlite3', 'wc', 'cat']) {
   symlinkSync(realpathSync(which(command)), join(bin, command))
 }
 symlinkSync(node, join(bin, 'node'))
-/** Of our own environment, what reaches the registry. */
+/** The variables of this environment that are needed to reach the registry. */
 const registry = Object.fromEntries(Object.entries(process.env).filter(([name]) =>
   /^(npm_config_(registry|cafile)|https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_(file|dir))$/i.test(name)))
-// The files are fetched once for all versions of Node.
+// The cache of npm is shared, so that packages are downloaded once for all versions of Node.
 const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim()
 const env = {
   ...registry,
@@ -74,7 +75,7 @@ async function check () {
   await checkPlugins(tarball, { node, npm, home, options, skillet })
 }
 
-/** Tools whose packages come with the skills instead of being installed. */
+/** Checks tools whose packages are bundled with the skills instead of being installed. */
 function bundledPackages () {
   assert.equal(skillet('run', 'math:evaluate', 'expression=1/3 + 1/6', 'numbers=Fraction'), '1/2\n')
   assert.match(
@@ -139,7 +140,7 @@ async function mcp () {
   assert.equal(structuredContent.status, 'success')
   const end_ms = performance.now() + patience_ms
   for (let id = 3, mode = ''; mode !== 'hybrid'; id++) {
-    // Answers are kept.
+    // Each question is different, since answers are cached.
     const answer = await call(id, 'tools/call', { name: 'search_skills', arguments: { query: `${question} ${id}` } })
     mode = answer.structuredContent.mode
     assert.ok(performance.now() < end_ms, 'an agent searches by words alone')
@@ -178,7 +179,7 @@ async function serve () {
   assert.deepEqual(await once(child, 'exit'), [0, null])
 }
 
-/** A question that has no word in common with the tool that answers it. */
+/** Checks that search by meaning finds the tool for the question, with which it has no word in common. */
 function found ({ mode, results }) {
   assert.equal(mode, 'hybrid')
   assert.ok(
@@ -187,7 +188,7 @@ function found ({ mode, results }) {
   )
 }
 
-/** What a command prints; it must succeed. */
+/** Runs a command, which must succeed. @returns its standard output */
 function skillet (...args) {
   const { status, stdout, stderr, error } = spawnSync('skillet', args, options)
   assert.equal(status, 0, `skillet ${args.join(' ')}: ${error ?? ''}${stderr}${stdout}`)

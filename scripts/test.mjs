@@ -1,6 +1,6 @@
-// `npm test`: sets up what is missing, then runs every test, or those whose path contains an argument. Prints a line
-// for each file and whatever failed, keeps everything in dist/test-results.tap, and ends with a line `N passed, N
-// failed`: tests, not assertions.
+// `npm test`: completes the setup, then runs all tests, or those whose path contains an argument. Prints a line for
+// each file and all failures, writes the whole output to dist/test-results.tap, and ends with a line `N passed, N
+// failed`, which counts tests, not assertions.
 import { spawn } from 'node:child_process'
 import { createWriteStream, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -18,7 +18,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-// The runner would leave a core alone; many tests wait for processes and timers.
+// By default the runner leaves one core unused; more jobs are faster, since many tests wait for processes and timers.
 const results = createWriteStream('dist/test-results.tap')
 const tap = spawn(
   process.execPath,
@@ -36,7 +36,7 @@ for await (const line of createInterface({ input: tap.stdout })) {
 }
 results.end()
 const status = tap.exitCode ?? await new Promise(resolve => { tap.on('close', resolve) })
-// A run that fails without a failed test, such as by a crash of the runner, is a failure as well.
+// A run may fail without a failed test, for example when the runner crashes. It counts as a failure too.
 const failed = status !== 0 && counter.failed === 0 ? 1 : counter.failed
 console.log(`${counter.passed} passed, ${failed} failed`)
 process.exitCode = status === 0 ? 0 : 1

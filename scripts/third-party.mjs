@@ -1,5 +1,6 @@
-// Puts files of other projects into dist/ that the program serves or loads as they are. Their packages are needed for
-// the build alone: one brings 140 MB of which 15 are used, the other a script that tells strangers of each install.
+// Copies files of third-party packages into dist/, which the program serves or loads without changes. The packages are
+// needed only for the build: one has 140 MB, of which 15 MB are used; the other reports each installation to a third
+// party.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -14,7 +15,7 @@ export async function copyThirdParty () {
     'NOTICE'
   ])
 
-  // What computes the model where the native library can't be loaded.
+  // The library that computes the model when the native library can't be loaded.
   const folder = 'dist/plugins/search-hnsw/meaning/onnxruntime-web'
   copy(dirname(resolve('onnxruntime-web')), folder, ['ort-wasm-simd-threaded.mjs', 'ort-wasm-simd-threaded.wasm'])
   copyFileSync('plugins/search-hnsw/onnxruntime-web.LICENSE', join(folder, 'LICENSE'))

@@ -6,11 +6,11 @@ import type { EndedMessage, RunMessage } from './protocol.ts'
 
 /** The time between SIGTERM and SIGKILL, in which a command can end, in milliseconds. */
 const term_ms = 300
-/** How long other processes of a command may hold its output open after it has exited, in milliseconds. */
+/** The time for which other processes may hold a command's output open after it has exited, in milliseconds. */
 const grace_ms = 100
 /**
- * How long the helper waits for a command after SIGKILL, in milliseconds; only a command that hangs in the kernel lives
- * so long.
+ * The time for which the helper waits for a command after SIGKILL, in milliseconds; only a command that hangs in the
+ * kernel lives so long.
  */
 const unkillable_ms = 2_000
 /** The bytes of standard error that are kept. */

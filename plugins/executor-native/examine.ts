@@ -4,7 +4,7 @@ import { runtimeOf, type Finding, type SkillDefinition } from '../../kernel/inde
 import { howToInstall } from '../toolkit/packages.ts'
 import { programOf } from './locate.ts'
 
-/** Finds commands that native skills need and that are missing here, each with the tools that need it. */
+/** Finds commands that native skills need and that are missing on this system, each with the tools that need it. */
 export async function examine (
   skills: readonly SkillDefinition[],
   path = process.env['PATH'] ?? ''

@@ -16,7 +16,7 @@ import { subjectOf } from './subject.ts'
 import { tryHelper } from './try-helper.ts'
 import { lost, noOutput, notConfined, outcomeOf, refusalOf, textOf } from './outcome.ts'
 
-/** How long runs may take to end at the close, before they are killed with their helpers, in milliseconds. */
+/** The time in which runs can end at the close, before they are killed with their helpers, in milliseconds. */
 const close_ms = 4_000
 const nothingDeclared: readonly string[] = []
 
@@ -26,12 +26,12 @@ interface Options {
   helpers: number
   /** The helper in C; undefined when it must not be used. */
   compiled: HelperProgram | undefined
-  /** Confines the commands of skills that are not trusted; without it, none are. */
+  /** Confines the commands of skills that are not trusted; if it is absent, no command is confined. */
   confiner?: Confiner
   /** The absolute path of the directory for commands that name none. */
   directory: string
   outputBytesMax: number
-  /** How long a helper may take to start or to end a command, in milliseconds; after that it counts as dead. */
+  /** The time limit for a helper to start or to end a command, in milliseconds; after it, the helper counts as dead. */
   answer_ms: number
   log: Logger
   health: PluginContext['health']
@@ -67,7 +67,7 @@ export class NativeExecutor implements Executor {
     try {
       const confined = confiner?.concerns(task.skill) === true
         && (confiner.available ?? await confiner.confines(task.skill))
-      if (this.#closing || signal.aborted) return { status: 'cancelled', ...noOutput } // while it was found out
+      if (this.#closing || signal.aborted) return { status: 'cancelled', ...noOutput } // during the wait
       return await new Promise<Outcome>((resolve, reject) => {
         const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
         const run: Run = {
@@ -127,7 +127,7 @@ export class NativeExecutor implements Executor {
     }
   }
 
-  /** A helper for the command, and the rules that confine it there. @throws ConfinementError when it may not run */
+  /** Chooses a helper and the rules for a command. @throws ConfinementError when the command may not run */
   #place ({ task, subject, confined }: Run): { helper: HelperProcess, rules: number } {
     const { confiner } = this.#options
     return confined && confiner !== undefined

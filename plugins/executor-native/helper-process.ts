@@ -9,9 +9,9 @@ import {
   encode, outOfStep, readFromHelper, type AllowedPath, type FromHelper, type RunMessage, type ToHelper
 } from './protocol.ts'
 
-/** The most rules that a helper keeps: each has a descriptor there. */
+/** The maximum number of rules that a helper keeps: each rule needs a descriptor there. */
 const rulesMax = 256
-/** How long the helper has to end after its pipe is closed, in milliseconds. */
+/** The time in which the helper must end after its pipe is closed, in milliseconds. */
 const end_ms = 2_000
 
 /** A message of the helper about a run; `lost` when the helper died, and the run with it. */
@@ -59,7 +59,7 @@ export class HelperProcess {
     const child = spawn(file, args, {
       cwd: '/',
       env,
-      // A process group of its own: the server handles Ctrl-C in its terminal itself.
+      // In its own process group, the helper gets no signal from Ctrl-C, which the server handles.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'pipe']
     })
@@ -116,7 +116,7 @@ export class HelperProcess {
     return id
   }
 
-  /** Tells the helper the rules for commands that name this id; once. Rules that no run needs are forgotten in time. */
+  /** Sends rules to the helper, unless it knows their id already. Old rules that no run needs are removed from it. */
   keepRules (id: number, paths: readonly AllowedPath[]): void {
     const isKnown = this.#rules.delete(id)
     this.#rules.add(id)
@@ -209,7 +209,7 @@ export class HelperProcess {
   #ended (how: string): string | undefined {
     const runs = [...this.#runs.values()]
     this.#runs.clear()
-    // The numbers of a confined helper's processes mean others here; the system ends them with the helper.
+    // The process ids of a confined helper belong to its own namespace; the system ends its processes with it.
     if (!this.#confined) for (const { pid } of runs) if (pid !== undefined) signalGroup(pid, 'SIGKILL')
     for (const { listener } of runs) listener({ type: 'lost', reason: how }, nothing)
     if (this.#closing) return undefined

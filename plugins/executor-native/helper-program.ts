@@ -11,7 +11,7 @@ export interface HelperProgram {
   confined?: boolean
 }
 
-/** How long a helper has to show that it runs, in milliseconds. */
+/** The time limit of the check that a helper runs, in milliseconds. */
 const check_ms = 5_000
 /** The heap of a helper in Node, in MiB; the output of commands is not in the heap. */
 const heapMiB = 64

@@ -1,12 +1,13 @@
 /*
- * The helper in C: a small process that starts commands for the server, as helper.ts does, at a third of the cost.
- * Built where there is a compiler; elsewhere helper.ts takes its place. Both speak protocol.ts. Linux only.
+ * The helper in C: a small process that starts commands for the server, as helper.ts does, at a third of the cost. It
+ * is built on Linux if there is a compiler; otherwise helper.ts is used. Both implement the protocol of protocol.ts.
  *
- * Built with SANDBOX defined and sandbox.c, it is the helper whose commands are confined: it is the first process of its own
- * pid namespace, so that whatever a command leaves behind becomes its child, and dies with it at the latest.
+ * Compiled with -DSANDBOX and sandbox.c, it is the helper whose commands are confined. It is the first process of its
+ * own pid namespace, so that processes that a command leaves behind become its children, and end with it at the latest.
  *
- * One thread, no call that waits but epoll_wait. It ends, and ends all that it started, when the server closes the pipe
- * or dies. A command that ended stays unreaped until its group was ended, so that its group's id can't be another's.
+ * The helper has one thread, and epoll_wait is the only call that blocks. When the server closes the pipe or dies, the
+ * helper ends, with all processes that it started. A command that has exited is not reaped until its process group was
+ * ended, so that the system can't assign the group's id to another group.
  */
 #define _GNU_SOURCE
 #ifdef SANDBOX
@@ -29,21 +30,22 @@
 #include <unistd.h>
 
 enum {
-  CHANNEL = 3,               /* descriptor of the pipe to the server */
-  WATCH_MS = 2,              /* how long nobody looks at a command's streams: most end before, and watching takes a tenth of this process's time */
-  TERM_MS = 300,             /* how long a command has to end after SIGTERM, before SIGKILL */
-  GRACE_MS = 100,            /* how long what a command left behind may hold its output open, after it exited */
-  UNKILLABLE_MS = 2000,      /* how long a command is waited for after SIGKILL */
-  TAIL_BYTES = 4096,         /* of standard error that are kept */
-  PART_BYTES_MAX = 1 << 28,  /* of a message or a payload */
+  CHANNEL = 3,               /* the descriptor of the pipe to the server */
+  WATCH_MS = 2,              /* time before a command's streams are watched: most commands end earlier, and watching
+                                takes a tenth of the helper's CPU time */
+  TERM_MS = 300,             /* time between SIGTERM and SIGKILL, in which a command can end */
+  GRACE_MS = 100,            /* time for which other processes may hold a command's output open after it has exited */
+  UNKILLABLE_MS = 2000,      /* time for which the helper waits for a command after SIGKILL */
+  TAIL_BYTES = 4096,         /* kept bytes of standard error */
+  PART_BYTES_MAX = 1 << 28,  /* maximum bytes of a message or a payload */
   PREFIX_BYTES = 8,
   EVENTS = 64,
-  KNOWN = 64,                /* programs whose place is remembered, */
-  KNOWN_BYTES_MAX = 8192,    /* name and PATH together, */
-  KNOWN_MS = 1000            /* and for how long: one that is installed earlier in PATH is found after that */
+  KNOWN = 64,                /* programs whose location is cached */
+  KNOWN_BYTES_MAX = 8192,    /* maximum bytes of name and PATH together for the cache */
+  KNOWN_MS = 1000            /* time in the cache: a program that is installed earlier in PATH is found after it */
 };
 
-/* The numbers of protocol.ts. */
+/* The numbers of messages and refusals in protocol.ts. */
 enum { TO_RUN = 1, TO_STOP = 2, TO_KEEP_RULES = 3, TO_FORGET_RULES = 4 };
 enum { FROM_STARTED = 1, FROM_REFUSED = 2, FROM_ENDED = 3, FROM_OUTPUT = 4 };
 enum { WHY_DIRECTORY, WHY_MISSING, WHY_INTERPRETER, WHY_NOT_EXECUTABLE, WHY_TOO_LONG, WHY_RESOURCES };
@@ -57,17 +59,17 @@ struct stream { struct run *run; int fd; int watched; enum kind kind; };
 enum due { NOTHING, WATCH, KILL, GIVE_UP, END_REST, FINISH };
 
 struct run {
-  uint32_t id, rules;             /* `rules`: 0 in a helper without a sandbox */
-  uint64_t mark;                  /* of its processes, in a sandbox */
+  uint32_t id, rules;             /* `rules` is 0 in a helper without a sandbox */
+  uint64_t mark;                  /* the mark of its processes in a sandbox */
   pid_t pid;
   struct stream streams[3];
-  struct buffer head;             /* of standard output */
+  struct buffer head;             /* the kept beginning of standard output */
   uint64_t head_max, stop_bytes, out_bytes, err_bytes;
-  uint8_t tail[TAIL_BYTES];       /* of standard error */
+  uint8_t tail[TAIL_BYTES];       /* the end of standard error */
   size_t tail_bytes;
   struct buffer input;
   int live, exited, reaped, answered, stopping, flooded;
-  int32_t exit_code;              /* -1 where a signal ended it */
+  int32_t exit_code;              /* -1 when a signal ended the command */
   uint32_t exit_signal;
   enum due due;
   uint64_t due_ns;
@@ -75,9 +77,9 @@ struct run {
 
 static struct run **runs;
 #ifdef SANDBOX
-static struct rules *current_rules; /* of the command that is started */
-static int has_ended;               /* a run ended since strays were looked for */
-static char folder_variable[80];    /* TMPDIR of the command that is started */
+static struct rules *current_rules; /* the rules of the command that is being started */
+static int has_ended;               /* whether a run has ended since the last search for strays */
+static char folder_variable[80];    /* TMPDIR of the command that is being started */
 #endif
 static size_t runs_count, runs_room;
 static struct buffer incoming, outgoing;
@@ -130,7 +132,7 @@ static void consume(struct buffer *b, size_t count) {
   b->start += count;
   if (b->start < b->end) return;
   b->start = b->end = 0;
-  if (b->room > 1 << 20) { /* a burst is no reason to keep its memory */
+  if (b->room > 1 << 20) { /* after a burst, the memory is freed */
     free(b->bytes);
     *b = (struct buffer){ 0 };
   }
@@ -146,7 +148,7 @@ static uint32_t get_u32(const uint8_t *at) {
 
 /* ---- the pipe to the server ---- */
 
-/* The server is gone, or wants this to end. */
+/* Ends all commands and the helper. Called when the server is gone or has closed the pipe. */
 static _Noreturn void end_all(void) {
   for (size_t i = 0; i < runs_count; i++) if (!runs[i]->reaped) kill(-runs[i]->pid, SIGKILL);
   _exit(0);
@@ -170,7 +172,7 @@ static void flush(void) {
   watch_channel(outgoing.start < outgoing.end);
 }
 
-/* A message of so many numbers, then bytes; and a payload. */
+/* Queues a message for the server: numbers, then bytes, and a payload. */
 static void tell(const uint32_t *numbers, size_t count, const void *bytes, size_t bytes_count, const void *payload, size_t payload_count) {
   uint8_t text[PREFIX_BYTES + 4 * 8];
   put_u32(text, (uint32_t)(4 * count + bytes_count));
@@ -185,8 +187,8 @@ static void tell(const uint32_t *numbers, size_t count, const void *bytes, size_
 
 static void close_stream(struct stream *s) {
   if (s->fd < 0) return;
-  /* Closing alone is not enough: a command that just began has this descriptor for a moment longer than posix_spawn
-     takes, and epoll would name a run that is freed. */
+  /* Closing alone is not enough: a command that is being started still has a copy of this descriptor for a moment, and
+     epoll would report events for a run that is freed. */
   if (s->watched) epoll_ctl(poll_fd, EPOLL_CTL_DEL, s->fd, NULL);
   close(s->fd);
   s->watched = 0;
@@ -241,7 +243,7 @@ static void keep_tail(struct run *r, const uint8_t *bytes, size_t count) {
   r->tail_bytes = kept + count;
 }
 
-/* Reads once. Returns whether there may be more. */
+/* Reads once from a stream. Returns whether there may be more data. */
 static int take(struct stream *s) {
   if (s->fd < 0) return 0;
   struct run *r = s->run;
@@ -261,7 +263,7 @@ static int take(struct stream *s) {
   }
   if (!r->flooded && r->out_bytes + r->err_bytes > r->stop_bytes) {
     r->flooded = 1;
-    /* Nobody reads on: a command that goes on writing gets SIGPIPE. */
+    /* The output is not read any more: a command that goes on writing gets SIGPIPE. */
     close_stream(&r->streams[OUT]);
     close_stream(&r->streams[ERR]);
     stop(r);
@@ -288,9 +290,9 @@ static void finish(struct run *r) {
   if (r->answered) return;
   r->answered = 1;
   r->due = NOTHING;
-  signal_group(r, SIGKILL); /* whatever is left of the group */
+  signal_group(r, SIGKILL); /* ends the rest of the group */
   for (int i = 0; i < 3; i++) close_stream(&r->streams[i]);
-  size_t from = 0; /* from the first whole character on, where the beginning was dropped */
+  size_t from = 0; /* when the beginning was dropped, the text begins at the first whole character */
   if (r->err_bytes > r->tail_bytes) while (from < 3 && from < r->tail_bytes && (r->tail[from] & 0xc0) == 0x80) from++;
   const uint32_t numbers[] = {
     FROM_ENDED, r->id, (uint32_t)r->exit_code, r->exit_signal, (uint32_t)r->flooded, (uint32_t)r->out_bytes, (uint32_t)(r->out_bytes >> 32)
@@ -310,20 +312,20 @@ static int is_closed(const struct run *r) {
   return r->streams[OUT].fd < 0 && r->streams[ERR].fd < 0;
 }
 
-/* Sees whether a command has exited, and leaves it unreaped. */
+/* Checks whether a command has exited, without reaping it. */
 static void look_after(struct run *r) {
   siginfo_t info = { 0 };
   if (r->exited || waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0) return;
   r->exited = 1;
-  if (r->answered) { /* it was given up */
+  if (r->answered) { /* the helper had stopped waiting for it */
     waitpid(r->pid, NULL, WNOHANG);
     r->reaped = 1;
     return;
   }
   r->exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
   r->exit_signal = info.si_code == CLD_EXITED ? 0 : (uint32_t)info.si_status;
-  /* Most often its output is at its end. Where something that it left behind holds it open, that is ended; and should
-     it have left the group, it is no longer waited for. */
+  /* Most often the output has ended too. When other processes of the command hold it open, they are killed; processes
+     that have left the group are no longer waited for. */
   while (take(&r->streams[OUT])) { }
   while (take(&r->streams[ERR])) { }
   if (is_closed(r)) finish(r);
@@ -339,7 +341,7 @@ static void come_due(struct run *r) {
     watch(r);
     return;
   }
-  /* What the system already has is read first: without it, output would be lost when this process was kept waiting. */
+  /* Data that has already arrived is read first: otherwise output would be lost when this process ran late. */
   while (take(&r->streams[OUT])) { }
   while (take(&r->streams[ERR])) { }
   look_after(r);
@@ -349,7 +351,7 @@ static void come_due(struct run *r) {
       signal_group(r, SIGKILL);
       after(r, UNKILLABLE_MS, GIVE_UP);
       break;
-    case GIVE_UP: /* it can only be one that hangs within the system */
+    case GIVE_UP: /* only a command that hangs in the kernel survives SIGKILL */
       r->exit_code = -1;
       r->exit_signal = SIGKILL;
       finish(r);
@@ -382,14 +384,14 @@ static const char *name_of(int error, char *other, size_t bytes) {
   return other;
 }
 
-/* The next place of PATH where a program may be; NULL after the last. The caller frees it. */
+/* The program's path in the next folder of PATH; NULL after the last folder. The caller must free it. */
 static char *candidate(const char **path, const char *program) {
   if (*path == NULL) return NULL;
   size_t folder = strcspn(*path, ":");
   size_t bytes = strlen(program) + 1;
   char *file = sized(NULL, folder + 1 + bytes);
   memcpy(file, *path, folder);
-  if (folder > 0) file[folder++] = '/'; /* an empty one means the working directory */
+  if (folder > 0) file[folder++] = '/'; /* an empty folder means the working directory */
   memcpy(file + folder, program, bytes);
   *path += strcspn(*path, ":");
   *path = **path == ':' ? *path + 1 : NULL;
@@ -398,7 +400,7 @@ static char *candidate(const char **path, const char *program) {
 
 static const char *path_of(char *const *environment) {
   for (; *environment != NULL; environment++) if (strncmp(*environment, "PATH=", 5) == 0) return *environment + 5;
-  return "/bin:/usr/bin"; /* as execvp */
+  return "/bin:/usr/bin"; /* the default of execvp */
 }
 
 static int is_there(const char *program, const char *path) {
@@ -408,7 +410,7 @@ static int is_there(const char *program, const char *path) {
   return found;
 }
 
-/* Why a command could not be started: the system gives one error for a missing program and a missing directory. */
+/* Why a command could not be started. The system gives the same error for a missing program and a missing directory. */
 static uint32_t why_refused(int error, const char *program, const char *cwd, const char *path) {
   struct stat folder;
   switch (error) {
@@ -420,14 +422,15 @@ static uint32_t why_refused(int error, const char *program, const char *cwd, con
   return error == ENOTDIR ? WHY_MISSING : WHY_NOT_EXECUTABLE;
 }
 
-/* What a new process does until it is the command. It has this process's memory and stack (vfork), so it only asks the system,
-   and writes nothing but what its parent expects. Returns why it could not; `args` has room before it. */
+/* Turns a new process into the command. It shares memory and stack with its parent (vfork), so it only makes system
+   calls, and writes no memory that the parent does not expect to change. `args[-1]` must be writable. Returns only on
+   failure, with an error number. */
 static int become(const char *file, const int *streams, const char *cwd, char **args, char *const *environment) {
-  /* Should this process die, the server ends the groups of the commands it was told of. Those of this turn it was not. */
+  /* When the helper dies, the server ends the process groups that it knows of. It does not know this group yet. */
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return errno;
   if (getppid() != own_pid) _exit(127);
-  /* A group of its own in this process's session, which has no terminal. A session of its own would make the kernel create
-     a scheduling group for each command: a fifth of the throughput. */
+  /* The command gets its own process group in the helper's session, which has no terminal. With its own session, the
+     kernel would create a scheduling group for each command, which costs a fifth of the throughput. */
   if (setpgid(0, 0) < 0) return errno;
   for (int i = 0; i < 3; i++) if (dup2(streams[i], i) < 0) return errno;
   if (chdir(cwd) < 0 || sigprocmask(SIG_SETMASK, &no_signals, NULL) < 0) return errno;
@@ -437,7 +440,7 @@ static int become(const char *file, const int *streams, const char *cwd, char **
 #endif
   execve(file, args, environment);
   if (errno != ENOEXEC) return errno;
-  /* A file that is no program is a shell's script, as for execvp. */
+  /* As in execvp, a file that the kernel can't execute is run as a shell script. */
   char *const first = args[0];
   args[-1] = "/bin/sh";
   args[0] = (char *)file;
@@ -446,25 +449,25 @@ static int become(const char *file, const int *streams, const char *cwd, char **
   return errno;
 }
 
-/* One program at one place. posix_spawn would do the same at twice the price: it makes a stack for each process, and asks after
-   each signal and descriptor. */
+/* Starts a program at a path. posix_spawn would take twice as long: it makes a stack for each process, and a system
+   call for each signal and descriptor. Returns an error number. */
 static int spawn_file(pid_t *pid, const char *file, const int *streams, const char *cwd, char **args, char *const *environment) {
   char *const first = args[0];
-  volatile int error = 0; /* the new process writes it */
+  volatile int error = 0; /* written by the new process */
   pid_t child = vfork();
   if (child == 0) {
     error = become(file, streams, cwd, args, environment);
     _exit(127);
   }
-  args[0] = first; /* a shell may have been given another */
+  args[0] = first; /* it may have been changed for a shell */
   if (child < 0) return errno;
   *pid = child;
   if (error != 0) while (waitpid(child, NULL, 0) < 0 && errno == EINTR) { }
   return error;
 }
 
-/* Where a program is by the PATH given: an absolute place of a file that may be run. NULL where that is for the system to
-   find out: it is in none, or a relative place comes first, which is meant in the command's own directory. */
+/* Finds a program in PATH: the absolute path of an executable file. NULL when it was not found, or when a relative
+   folder comes first, since that is relative to the command's working directory. */
 static char *find(const char *program, const char *path) {
   struct stat status;
   for (char *file; (file = candidate(&path, program)) != NULL; free(file)) {
@@ -476,7 +479,7 @@ static char *find(const char *program, const char *path) {
   return NULL;
 }
 
-/* As `find`, with what was found lately: most places of a PATH do not have the program. */
+/* Like `find`, with a cache, since most folders of PATH do not have the program. */
 static const char *locate(const char *program, const char *path) {
   static struct { char *program, *path, *file; uint64_t until_ns; } known[KNOWN];
   if (strlen(program) + strlen(path) > KNOWN_BYTES_MAX) return NULL;
@@ -501,7 +504,7 @@ static int spawn_anywhere(pid_t *pid, const char *program, const int *streams, c
   if (known != NULL && spawn_file(pid, known, streams, cwd, args, environment) == 0) return 0;
   int denied = 0, error = ENOENT;
   for (char *file; (file = candidate(&path, program)) != NULL;) {
-    /* Looked at first: an attempt costs a process. */
+    /* Checked first, since an attempt to start it costs a process. */
     error = file[0] == '/' && access(file, X_OK) != 0 ? errno : spawn_file(pid, file, streams, cwd, args, environment);
     free(file);
     if (error == EACCES) denied = 1;
@@ -510,7 +513,7 @@ static int spawn_anywhere(pid_t *pid, const char *program, const int *streams, c
   return denied ? EACCES : error;
 }
 
-/* Both ends of a pipe that no command inherits; ours does not block. Returns an error number. */
+/* Makes a pipe that no command inherits; our end does not block. Returns an error number. */
 static int open_pipe(int *ours, int *theirs, int we_read) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) return errno;
@@ -539,7 +542,7 @@ static _Noreturn void out_of_step(void) {
   exit(1);
 }
 
-/* The next string of a message, which ends with a NUL. */
+/* The next string of a message; each string ends with a NUL. */
 static char *next_string(uint8_t **at, const uint8_t *end) {
   uint8_t *nul = memchr(*at, 0, (size_t)(end - *at));
   if (nul == NULL) out_of_step();
@@ -548,7 +551,7 @@ static char *next_string(uint8_t **at, const uint8_t *end) {
   return string;
 }
 
-/* A folder for temporary files, and the rules, where there is a sandbox. Returns an error number. */
+/* In a sandbox, makes the run's folder for temporary files and finds its rules. Returns an error number. */
 static int prepare_run(struct run *r, char **environment, size_t count) {
 #ifdef SANDBOX
   static const char name[] = "TMPDIR=";
@@ -556,7 +559,7 @@ static int prepare_run(struct run *r, char **environment, size_t count) {
   memcpy(folder_variable, name, sizeof name);
   const int error = make_folder(current_rules, r->id, folder_variable + sizeof name - 1, sizeof folder_variable - sizeof name);
   for (size_t i = 0; i < count; i++) if (strncmp(environment[i], name, sizeof name - 1) == 0) environment[i] = folder_variable;
-  environment[count] = folder_variable; /* where it was there, it is there twice, alike */
+  environment[count] = folder_variable; /* an existing TMPDIR was replaced above, so both entries are equal */
   environment[count + 1] = NULL;
   return error;
 #else
@@ -566,7 +569,7 @@ static int prepare_run(struct run *r, char **environment, size_t count) {
 #endif
 }
 
-/* Removes what was made for a run. */
+/* Removes the folder for temporary files of a run. */
 static void leave(struct run *r) {
 #ifdef SANDBOX
   char path[80];
@@ -615,11 +618,11 @@ static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload,
   size_t args_count = get_u32(at + 20), environment_count = get_u32(at + 24);
   r->rules = get_u32(at + 28);
   at += 32;
-  size_t room = (size_t)(end - at); /* each string takes a byte at least */
+  size_t room = (size_t)(end - at); /* each string has at least one byte */
   if (args_count > room || environment_count > room) out_of_step();
   char **strings = sized(NULL, (args_count + environment_count + 5) * sizeof *strings);
   char *cwd = next_string(&at, end), *program = next_string(&at, end);
-  char **args = strings + 1; /* room for a shell before it */
+  char **args = strings + 1; /* `become` writes a shell's name before it */
   args[0] = program;
   for (size_t i = 0; i < args_count; i++) args[i + 1] = next_string(&at, end);
   args[args_count + 1] = NULL;
@@ -649,13 +652,13 @@ static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload,
       append(&r->input, payload, payload_bytes);
       feed(r);
     }
-    if (r->streams[IN].fd >= 0) watch(r); /* it takes its input piece by piece */
+    if (r->streams[IN].fd >= 0) watch(r); /* the rest of the input is written when the pipe has room */
     else after(r, WATCH_MS, WATCH);
   }
   free(strings);
 }
 
-/* ---- what the server says ---- */
+/* ---- messages of the server ---- */
 
 static void take_message(uint8_t *at, const uint8_t *end, const uint8_t *payload, size_t payload_bytes) {
   if (end - at < 8) out_of_step();
@@ -701,7 +704,7 @@ static int next_due_ms(void) {
   return first <= now ? 0 : (int)((first - now) / 1000000u) + 1;
 }
 
-/* How long to wait for an event at most. Strays that were killed are looked for once more, soon. */
+/* The maximum wait for an event, in milliseconds; -1: no limit. After strays were killed, the search is repeated. */
 static int wait_ms(void) {
   int due = next_due_ms();
 #ifdef SANDBOX
@@ -716,7 +719,7 @@ static void see_to_timers(void) {
   }
 }
 
-/* Nothing that epoll still names is freed before all that it named was seen to. */
+/* Frees the runs that have ended. Must be called after all events of a turn, since events refer to runs. */
 static void sweep(void) {
   size_t kept = 0;
   for (size_t i = 0; i < runs_count; i++) {
@@ -737,11 +740,12 @@ static void prepare(void) {
   sigemptyset(&no_signals);
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
-  /* A signal to the whole terminal or service is the server's to answer; when it is gone, the pipe closes. Such signals are
-     blocked, not ignored: a command has only to unblock them. Whatever the server ignores, a command does not. */
+  /* A signal to the whole terminal or service must not end the helper: the server still drains, and the pipe closes
+     when it has ended. Such signals are blocked, not ignored, so that a command only has to unblock them. Signals that
+     the server ignores are set to their defaults. */
   blocked = child;
   for (size_t i = 0; i < 4; i++) sigaddset(&blocked, (const int[]){ SIGINT, SIGTERM, SIGHUP, SIGPIPE }[i]);
-  for (int i = 1; i <= SIGRTMAX; i++) signal(i, SIG_DFL); /* which the system refuses for some */
+  for (int i = 1; i <= SIGRTMAX; i++) signal(i, SIG_DFL); /* fails for some signals, such as SIGKILL */
   if (sigprocmask(SIG_SETMASK, &blocked, NULL) < 0) fail("sigprocmask");
   if (fcntl(CHANNEL, F_SETFD, FD_CLOEXEC) < 0 || fcntl(CHANNEL, F_SETFL, O_NONBLOCK) < 0) fail("the pipe to the server");
   if ((child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK)) < 0) fail("signalfd");
@@ -754,9 +758,9 @@ static void prepare(void) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && strcmp(argv[1], "--check") == 0) return 0; /* it can be executed here */
+  if (argc > 1 && strcmp(argv[1], "--check") == 0) return 0; /* the build checks that the program can be executed */
 #ifdef SYS_close_range
-  syscall(SYS_close_range, CHANNEL + 1, ~0u, 0); /* nothing of the server's that a command could inherit */
+  syscall(SYS_close_range, CHANNEL + 1, ~0u, 0); /* a command must not inherit descriptors of the server */
 #endif
 #ifdef SANDBOX
   enter_sandbox(argc, argv);

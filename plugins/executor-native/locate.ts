@@ -2,8 +2,8 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 
 /**
- * How long a location stays cached while the program is still there, in milliseconds. A program that is installed
- * earlier in PATH is found after that time.
+ * The time for which a location stays cached while the program still exists, in milliseconds. A program that is
+ * installed earlier in PATH is found after that time.
  */
 const known_ms = 1_000
 const knownMax = 256
@@ -11,7 +11,7 @@ const knownMax = 256
 const locations = new Map<string, { place: string, until_ms: number }>()
 
 /**
- * Finds a program, so that its process need not try each folder of PATH: that took as long as the command `true`.
+ * Finds a program, so that its process need not try each folder of PATH, which took as long as the command `true`.
  * @param path the PATH of the command's environment
  * @returns its absolute path; or the name itself when the system must resolve it: it has a slash, was not found, or a
  * relative folder of PATH comes first

@@ -28,7 +28,7 @@ export interface Subject {
   script?: ScriptNeeds
 }
 
-/** The outcome of a command that may not run because it can't be confined as it has to be. */
+/** The outcome of a command that may not run, since it must be confined and can't be. */
 export function notConfined (error: unknown): Outcome {
   return { status: 'failed', ...noOutput, error: { message: messageOf(error), details: {} } }
 }

@@ -1,20 +1,23 @@
 import { constants } from 'node:os'
 
 /**
- * What the server and its helper process say to each other, over one pipe. helper.c speaks it too, so a message is
- * numbers of 32 bits, little endian, and then text; both are simple to read in C. Each message may carry a payload of
- * raw bytes, so that a tool's input and output are never escaped, and never a long string in a helper's heap.
+ * The protocol between the server and a helper process, over one pipe. helper.c implements it too, so a message
+ * consists of 32-bit little-endian numbers and then text, which are simple to read in C. Each message may carry a
+ * payload of raw bytes, so that a tool's input and output are never escaped, nor strings in a helper's heap.
  *
  * | message | numbers | text |
  * |---|---|---|
- * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables, rules | cwd, program,
- * arguments, variables (`NAME=value`), each with a NUL at its end | | stop | 2, id | |
+ * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables, rules | the texts below |
+ * | stop | 2, id | |
  * | keep_rules | 3, id, paths | the paths, `r` or `w` before each, and a NUL at its end |
  * | forget_rules | 4, id | |
  * | started | 1, id, pid | |
  * | refused | 2, id, index in `refusals` | system_code |
  * | output | 4, id | |
  * | ended | 3, id, exit code or -1, signal's number or 0, flooded, stdout_bytes (low and high half) | stderr |
+ *
+ * The texts of `run` are: cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end. `arguments`,
+ * `variables` and `paths` among the numbers are counts.
  */
 
 /** Variables by name. An environment must not be changed after it was sent, since its text is cached. */
@@ -44,7 +47,7 @@ export interface RunMessage {
   rules: number
 }
 
-/** A file or folder that a confined command may use, with all that is in it. */
+/** A file, or a folder with all of its content, that a confined command may use. */
 export interface AllowedPath { path: string, access: 'read' | 'write' }
 
 export type ToHelper =

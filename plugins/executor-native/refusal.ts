@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Refusal, RunMessage } from './protocol.ts'
 
-/** Why a command could not be started. The system gives one error for a missing program and a missing directory. */
+/** Why a command could not be started. The system gives the same error for a missing program or directory. */
 export async function whyRefused (
   error: NodeJS.ErrnoException,
   { program, cwd, env }: Pick<RunMessage, 'program' | 'cwd' | 'env'>

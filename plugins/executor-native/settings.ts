@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { defineSection, schemas } from '../../kernel/index.ts'
 
-/** The part of the section `execution` that is about native tools. */
+/** The settings for native tools in the section `execution`. */
 export const executionSection = defineSection('execution', 'Running tools', {
   processes: Type.Integer({
     default: 0, minimum: 0, maximum: 1024, description: 'Native tools that run at once; 0: four per core'

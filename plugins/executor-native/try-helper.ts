@@ -4,7 +4,7 @@ import type { Environment } from './protocol.ts'
 /**
  * Runs the command `true` in a helper.
  * @param rules the id of the rules that confine it; 0 in a helper without a sandbox
- * @returns the last message about it: that it ended, could not be started, or was lost with the helper
+ * @returns the last message about the command: `ended`, `refused` or `lost`
  */
 export function tryHelper (helper: HelperProcess, env: Environment, rules: number): Promise<HelperAnswer> {
   const request = {

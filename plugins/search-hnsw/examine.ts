@@ -7,7 +7,7 @@ import { reasonOf } from './meaning/runtime.ts'
 const about = 'search'
 
 /**
- * Whether tools can be found by their meaning here: whether the model and the libraries for it load. Nothing is
+ * Checks whether tools can be found by meaning on this system: whether the model and its libraries load. Nothing is
  * downloaded.
  */
 export async function examine (data: ThreadData): Promise<Finding[]> {
@@ -26,7 +26,7 @@ export async function examine (data: ThreadData): Promise<Finding[]> {
   }
 }
 
-/** @param model loaded from that place; exported for a test */
+/** @param place the folder or name from which the model was loaded */
 export function modelFinding (
   { model: place }: Pick<ThreadData, 'model'>,
   { dimensions, runtime: { name, reason } }: Pick<Model, 'dimensions' | 'runtime'>

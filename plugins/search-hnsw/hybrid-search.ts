@@ -10,11 +10,11 @@ import type { Question } from './meaning/questions.ts'
 import { rank, type Ranking } from './ranking.ts'
 import { inWords } from './words/words.ts'
 
-/** Of each half, how many of its best tools are candidates, at least. */
+/** The minimum number of candidates that each half, words and meaning, contributes. */
 const candidatesMin = 64
-/** Answers that are kept for when the same is asked again. */
+/** The maximum number of answers that are cached. */
 const answersMax = 1_000
-/** Meaning counts once this share of the tools is embedded; the rest count by their words until they are, too. */
+/** The share of tools that must be embedded before meaning counts. The other tools are ranked by their words. */
 const embeddedShare = 0.9
 
 type Allows = NonNullable<SearchOptions['allows']>
@@ -22,19 +22,19 @@ type Allows = NonNullable<SearchOptions['allows']>
 /** The tools that can be found at this moment. */
 interface Findables {
   readonly lexical: LexicalIndex
-  /** The text of each tool that is embedded. */
+  /** The text of each tool for the embedding. */
   readonly texts: readonly string[]
-  /** The tools that a call without all rights may find, by the rights. */
+  /** The numbers of the tools that callers with restricted rights may find, by their rights. */
   readonly allowed: WeakMap<Allows, Uint32Array>
 }
 
 /**
- * Search by words and by meaning. The words answer alone until the model is ready, and where it can't be. A new index
- * is made beside the old index, which serves until the new index is whole; of two that are made at once, the later
- * stays.
+ * Search by words and by meaning. Until the model is ready, and when it can't be loaded, the search uses words alone. A
+ * new index is made while the old index still serves; when two indexes are made at the same time, the one that was
+ * requested later is kept.
  */
 export class HybridSearch implements Search {
-  /** Undefined where words are all that is wanted. */
+  /** Undefined when the search uses words alone. */
   readonly #embedder: Embedder | undefined
   readonly #answers = new LRUCache<string, SearchAnswer>({ max: answersMax })
   readonly #rights = new WeakMap<Allows, number>()
@@ -61,7 +61,7 @@ export class HybridSearch implements Search {
     if (request < this.#serving) return
     this.#serving = request
     this.#current = { lexical, texts, allowed: new WeakMap() }
-    // In one turn of the event loop, so that what the thread says of a tool is about that tool.
+    // In one turn of the event loop, so that the numbers of tools mean the same here and in the thread.
     this.#embedder?.index(this.#current.texts)
     this.changed()
   }
@@ -70,7 +70,7 @@ export class HybridSearch implements Search {
     return this.#state
   }
 
-  /** The embedder, or what can be found, is not what it was. */
+  /** Must be called when the state of the embedder or the tools have changed. */
   changed (): void {
     const model = this.#embedder?.state ?? 'none'
     const indexed = this.#embedder?.indexed ?? 0
@@ -100,7 +100,7 @@ export class HybridSearch implements Search {
     const current = this.#current
     if (current === undefined) return { mode: 'lexical', results: [] }
     const answer = await this.#answer(query, options, current, signal)
-    // What was found by words while the model is busy with others is not what will be found the next time.
+    // An answer by words alone, which was given because the model was busy, must not be cached.
     if (current === this.#current && answer.mode === this.#state.mode) this.#answers.set(key, answer)
     return answer
   }
@@ -111,7 +111,7 @@ export class HybridSearch implements Search {
     const { lexical } = current
     const among = allowedBy(filter, current)
     const wanted = Math.max(candidatesMin, top_k)
-    const question = this.#ask(query, wanted, among) // the thread embeds it while its words are looked for here
+    const question = this.#ask(query, wanted, among) // the thread embeds the query while the words are searched here
     try {
       const match = lexical.match(query)
       try {
@@ -142,7 +142,7 @@ export class HybridSearch implements Search {
   }
 }
 
-/** The numbers of the tools that a filter lets through; undefined when it lets all. */
+/** The numbers of the tools that pass a filter; undefined when all tools pass. */
 function allowedBy (
   { skills, runtime, allows }: Omit<SearchOptions, 'top_k'>, current: Findables
 ): Uint32Array | undefined {
@@ -158,7 +158,7 @@ function allowedBy (
   return (allowed ?? Uint32Array.from(tools.keys())).filter(fits)
 }
 
-/** The tools that somebody has a right to; rights are asked for once. */
+/** The tools that a caller has a right to; each tool is checked once. */
 function rightsOf (allows: Allows, { lexical: { tools }, allowed }: Findables): Uint32Array {
   let numbers = allowed.get(allows)
   if (numbers === undefined) {
@@ -176,7 +176,7 @@ function resultsOf ({ tools, scores }: Ranking, min_score: number, index: Lexica
   for (let i = 0; i < tools.length; i++) {
     const tool = index.tools[tools[i] ?? 0]
     const score = scores[i] ?? 0
-    if (score < min_score) break // scores fall
+    if (score < min_score) break // the scores are in descending order
     if (tool === undefined) continue
     const { skill_name, tool_name, description } = tool
     results.push({ skill_name, tool_name, description, score })
@@ -184,7 +184,7 @@ function resultsOf ({ tools, scores }: Ranking, min_score: number, index: Lexica
   return results
 }
 
-/** The tools with the highest scores by words, of those that have any. */
+/** The tools with the highest scores by words; tools without a score are left out. */
 function best ({ scores }: Match, wanted: number, among: Uint32Array | undefined): Uint32Array {
   const kept = new Best(wanted)
   const count = among?.length ?? scores.length
@@ -196,7 +196,7 @@ function best ({ scores }: Match, wanted: number, among: Uint32Array | undefined
   return Uint32Array.from(kept.sorted())
 }
 
-/** A query without what is no text: control characters and halves of characters. */
+/** A query without control characters and lone surrogates. */
 function readable (query: string): string {
   return query.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim()
 }

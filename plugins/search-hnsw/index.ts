@@ -8,9 +8,9 @@ import { HybridSearch } from './hybrid-search.ts'
 import type { ThreadData } from './meaning/protocol.ts'
 import { searchSection, type SearchSettings } from './settings.ts'
 
-/** all-MiniLM-L6-v2; it stands in the source only, beside this file's. */
+/** The folder of the bundled model, all-MiniLM-L6-v2. The build does not copy it, so it is in the source folder. */
 const bundled = fileURLToPath(new URL('../../../plugins/search-hnsw/model', import.meta.url))
-/** A name on the hub. Folders are told by a path that begins like one. */
+/** A model's name on the hub. The path of a folder begins with a sign that a name can't begin with. */
 const hubName = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/
 
 /** Search by words and by meaning: BM25, and the vectors of a small language model in a thread of its own. */
@@ -56,7 +56,7 @@ function place (model: string): string {
   return isAbsolute(path) || !hubName.test(path) ? resolve(path) : path
 }
 
-/** Half of the cores, and no more than one text makes use of: the rest answers meanwhile. */
+/** The threads for embedding: half of the cores, since the others answer requests; one text can't use more than 4. */
 function threads (): number {
   return Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
 }

@@ -2,29 +2,29 @@ import type { LexicalIndex, Match } from './words/lexical-index.ts'
 import type { Found } from './meaning/protocol.ts'
 
 /**
- * What puts tools in order: how far a query's cosine and its BM25 score stand above those of all tools, in deviations,
- * and how much of the tool's name is in the query. The weights are rounded; figures of six public sets of tools, by
- * three of which they were not chosen, hardly change around them.
+ * The weights of the order: of the cosine and the BM25 score, in standard deviations above the mean of all tools, and
+ * of the share of the tool's name in the query. The weights are rounded. Small changes of them hardly change the
+ * results for six public sets of tools, of which three were not used to choose the weights.
  */
 const order = { cosine: 0.65, words: 0.35, name: 0.5 } as const
-/** What a tool is ahead that the query is the name of: more than all else comes to. */
+/** The lead of a tool whose name is the query: more than all other weights together. */
 const first = 1_000_000
-/** A tool without a vector is taken to mean what it says in words, half as clearly. */
+/** The share of the words' value that a tool without a vector gets as the value of its meaning. */
 const unembedded = 0.5
 /**
- * What makes a score of it: a logistic function of evidence that means the same from query to query, fitted to those
- * sets, each with its own queries and with those of others, so that right and wrong answers weigh the same.
+ * The weights of the score: a logistic function of values that are comparable between queries. It was fitted to those
+ * sets, each with its own queries and with queries of other sets, so that right and wrong answers count the same.
  */
 const scale = { cosine: 8.5, words: 10, base: -4 } as const
-/** Likewise, without a cosine. */
+/** The weights of the score for a tool without a cosine. */
 const scaleOfWords = { words: 14, name: 2.3, base: -2.2 } as const
 
 /** Tools, the best first, and their scores. */
 export interface Ranking { tools: readonly number[], scores: readonly number[] }
 
 /**
- * What is worked with, kept from call to call: new arrays for each query keep the collector busy, and all else waits
- * for it.
+ * Arrays that are reused for each call: new arrays for each query would cost time for garbage collection on the main
+ * thread.
  */
 let room = roomFor(512)
 
@@ -37,10 +37,10 @@ function roomFor (candidates: number) {
 }
 
 /**
- * Puts candidates in order, best first, with scores that fall. Tools whose name the query is come first, with 1.
- * @param byWords candidates by their words; those of `byMeaning` are candidates too
- * @param byMeaning what the model says; absent: words alone
- * @param most how many of them are wanted
+ * Sorts candidates, the best first, with descending scores. Tools whose name is the query come first, with score 1.
+ * @param byWords the candidates by words; the tools of `byMeaning` are candidates too
+ * @param byMeaning the result of the model; undefined: words alone
+ * @param most the maximum number of returned tools
  */
 export function rank (
   byWords: Uint32Array, query: string, index: LexicalIndex, match: Match, byMeaning: Found | undefined, most: number
@@ -76,8 +76,8 @@ export function rank (
 }
 
 /**
- * The numbers nearest to how likely the tools in these places are that never rise: where they would, neighbours share
- * their mean (pool adjacent violators). The first of them, rounded.
+ * The scores of the tools in these places, changed as little as possible so that they never rise: neighbours in the
+ * wrong order get their mean (pool adjacent violators). At most `most` scores, rounded.
  */
 function falling (places: Uint32Array, most: number): number[] {
   const { likely, means, counts } = room

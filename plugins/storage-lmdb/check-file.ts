@@ -2,7 +2,7 @@ import { constants, open, type FileHandle } from 'node:fs/promises'
 import { hasCode } from '../../kernel/index.ts'
 import { headerBytes, headerOf, noPage, pageKinds, readMeta, type Meta } from './file/layout.ts'
 
-/** How many times the check is tried, since a commit of another process may disturb it. */
+/** The number of attempts to check a file, since a commit of another process may disturb a check. */
 const attempts = 3
 
 /**
@@ -29,7 +29,7 @@ export function damaged (file: string, fault: string): Error {
 async function look (file: string): Promise<Meta | string | undefined> {
   let handle
   try {
-    // The file may have been replaced since the check before: by a link, or by a pipe, where `open` would wait.
+    // The file may have been replaced by a link, or by a pipe, for which `open` would block.
     handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined

@@ -3,7 +3,7 @@ import type { Environment } from './environment.ts'
 
 /** Executions in a chunk: with 11 bytes each, a chunk fills one overflow page of 4,096 bytes. */
 export const chunkLength = 256
-/** Where the statuses begin in a chunk. */
+/** The offset of the statuses in a chunk, in bytes. */
 export const statusOffset = 10 * chunkLength
 /** The bytes of a chunk: times, names, statuses. */
 export const chunkBytes = 11 * chunkLength

@@ -98,7 +98,8 @@ function openRoot (file: string): RootDatabase<string, string> {
 }
 
 /**
- * Reads every entry of a file by LMDB, and changes nothing but its lock. For a process that may die of it.
+ * Reads every entry of a file with LMDB, and changes nothing but the lock file. A damaged file can end the process by a
+ * signal, so only a separate process may call this.
  * @returns the number of entries
  */
 export async function readThrough (file: string): Promise<number> {
@@ -106,7 +107,7 @@ export async function readThrough (file: string): Promise<number> {
   try {
     let entries = 0
     for (const name of tableNames) {
-      // One that is not there yet is undefined, which lmdb's types lack.
+      // `openDB` returns undefined for a table that does not exist; lmdb's types lack that.
       const table: Table | undefined = root.openDB<Uint8Array, Uint8Array>({
         name, encoding: 'binary', keyEncoding: 'binary'
       })
@@ -121,8 +122,8 @@ export async function readThrough (file: string): Promise<number> {
 type Table = Database<Uint8Array, Uint8Array>
 
 /**
- * Writes a copy of a file that other processes may be writing to, as of one moment, without its free pages.
- * @param to a path where nothing is
+ * Writes a consistent copy of a file, without its free pages, even while other processes write to the file.
+ * @param to the path of the copy; no file may exist there
  */
 export async function copyEnvironment (file: string, to: string): Promise<void> {
   const root = openToRead(file)
@@ -187,7 +188,7 @@ export function bytesUsed (databases: readonly Database<unknown, string | number
   return bytes
 }
 
-/** How long lmdb may take to report why a commit failed. It reports in the same turn of the event loop. */
+/** The time in which lmdb must report why a commit failed, in milliseconds. It reports in the same turn. */
 const cause_ms = 1_000
 
 /**

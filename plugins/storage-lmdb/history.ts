@@ -164,7 +164,7 @@ export class History {
   }
 
   /**
-   * Appending after a higher existing number would be dropped without an error.
+   * Checks that no higher number exists: LMDB would drop an appended record without an error.
    * @throws Error when there is a number above the last one
    */
   #checkHighest (last: number): void {

@@ -18,9 +18,9 @@ export const noLimits: Limits = {
 /** The number of executions that a commit removes beyond those it adds, and that a transaction of the sweep removes. */
 const pruneExtra = 16
 const pruneSweep = 512
-/** How often a transaction measures the bytes at most, while there are too many: a fifth of a millisecond each time. */
+/** The maximum number of times that a transaction measures the bytes; each takes a fifth of a millisecond. */
 const looksPerSweep = 64
-/** It measures them after each large execution that it removed, and after this many small executions. */
+/** The bytes are measured after each large execution that was removed, and after this many small executions. */
 const smallPerLook = 32
 const day_ms = 86_400_000
 

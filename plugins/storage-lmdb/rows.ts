@@ -74,7 +74,7 @@ export function readHead (
   return { id, created_ms: unixTime(created_at), owner, hasDetails: !isWhole(row) }
 }
 
-/** What `readChecked` says of a row. */
+/** The checked fields of a row. */
 export interface CheckedRow {
   id: string
   created_ms: number

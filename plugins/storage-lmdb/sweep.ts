@@ -3,7 +3,7 @@ import { messageOf, type Logger } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 import type { Pruner } from './prune.ts'
 
-/** How often the sweep looks for executions that are too old, and for data that other processes wrote. */
+/** The time between two searches for executions that are too old and for data of other processes, in milliseconds. */
 const every_ms = 60_000
 /**
  * The characters that this process writes before the bytes are measured again: a share of the limit, up to a maximum.

@@ -9,11 +9,11 @@ import { isNoRoom } from './no-room.ts'
 import type { Sweep } from './sweep.ts'
 
 /**
- * How long saves that no caller waits for are collected before they are committed. With half as many commits, an
+ * The time for which saves are collected when no caller waits for them, in milliseconds. With half as many commits, an
  * execution costs the main thread a twentieth less.
  */
 const gather_ms = 10
-/** How long the writer waits after a failed commit before it tries again; doubled each time. */
+/** The wait after a failed commit before the next attempt, in milliseconds; doubled each time, up to the maximum. */
 const retryMin_ms = 100
 const retryMax_ms = 2_000
 /**
@@ -99,7 +99,7 @@ export class Writer {
     }
   }
 
-  /** Commits the waiting records, and tries once more where that failed. */
+  /** Commits the waiting records, and tries once more if that failed. */
   async close (): Promise<void> {
     this.#closing = true
     this.#gathering?.end()
@@ -188,7 +188,7 @@ export class Writer {
     this.#open = next
     this.#taken = undefined
     this.#history.failed()
-    // LMDB says "Input/output error" when the disk took a part of the bytes only, as a disk does that becomes full.
+    // LMDB reports "Input/output error" when the disk took only a part of the bytes, as when it becomes full.
     const remedy = isNoRoom(thrown)
       ? 'make room on that disk, and it goes on'
       : 'look whether that disk is full or broken; it goes on when it can be written'

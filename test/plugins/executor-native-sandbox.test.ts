@@ -7,6 +7,7 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import type { Executor, JsonObject, Outcome } from '../../kernel/index.ts'
 import { confinedHelper } from '../../plugins/executor-native/helper-program.ts'
@@ -238,6 +239,11 @@ t.test('root gets no capability back, and no namespace, mount or setting of the 
   }
 })
 
+t.test('a command that crashes leaves no core dump, nor hands one to a program outside', { skip }, async t => {
+  const executor = await open(t, 'required')
+  t.match(await said(executor, shell('grep core /proc/self/limits')), /Max core file size\s+1\s+1\s/)
+})
+
 t.test('what a command may do by default', { skip }, async t => {
   const executor = await open(t, 'required')
   t.match(
@@ -438,4 +444,27 @@ t.test('skills that are trusted run as before', { skip }, async t => {
     status: 'success', output: 'secret key', started: ['process']
   })
   t.ok(statSync(join(user, '.ssh')).isDirectory())
+})
+
+/** The number of the user `nobody`, which owns nothing. */
+const nobody = 65_534
+const asNobody = { uid: nobody, gid: nobody, env: { PATH: process.env['PATH'], TAP_TIMEOUT: '280' } }
+const file = fileURLToPath(import.meta.url)
+const isRoot = process.getuid?.() === 0
+const canRead = (): boolean => {
+  const look = `require('fs').accessSync(${JSON.stringify(file)})`
+  return spawnSync(process.execPath, ['-e', look], asNobody).status === 0
+}
+const alone = skip !== false
+  ? skip
+  : !isRoot ? 'only root can be another user' : canRead() ? false : 'these files are root\'s alone'
+
+t.test('all of this holds for an ordinary user as well', { skip: alone, timeout: 290_000 }, async t => {
+  const child =
+    spawn(process.execPath, ['--enable-source-maps', file], { ...asNobody, stdio: ['ignore', 'pipe', 'inherit'] })
+  const output = (await child.stdout.setEncoding('utf8').toArray()).join('')
+  t.equal(child.exitCode ?? (await once(child, 'close'))[0], 0, output.split('\n')
+    .filter(line => /not ok/.test(line))
+    .join('\n'))
+  t.match(output, /it can no more in the sandbox/)
 })

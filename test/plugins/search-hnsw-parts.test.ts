@@ -142,7 +142,12 @@ t.test('vectors: what is found is what comparing with all finds, whatever came a
   t.throws(() => { vectors.add('a', new Float32Array([1, 0])) }, /no vector/)
 })
 
-t.test('through the graph nearly all of the nearest are found, through growth, replacement and compaction', async t => {
+// The package is optional: it is missing where it could not be compiled, and vectors are compared one by one then.
+const noGraphs = await loadGraphs().then(() => false, () => 'hnswlib-node is not installed')
+
+t.test('through the graph nearly all of the nearest are found, through growth and compaction', {
+  skip: noGraphs
+}, async t => {
   const makeGraph = await loadGraphs()
   const dimensions = 16
   const random = seededRandom(7)

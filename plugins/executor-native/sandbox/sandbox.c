@@ -29,6 +29,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -276,6 +277,9 @@ void enter_sandbox(int argc, char **argv) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) fail("prctl");
   arrange_files(argc, argv);
   if (chdir("/") < 0) fail("/");
+  /* Programs that take core dumps run outside, as root, on what a command left them. This limit keeps dumps from them too. */
+  const struct rlimit no_dumps = { .rlim_cur = 1, .rlim_max = 1 };
+  if (setrlimit(RLIMIT_CORE, &no_dumps) < 0) fail("the limit of core dumps");
   give_up_capabilities();
   filter_calls();
   for (int i = 1; i < argc; i++) memset(argv[i], 0, strlen(argv[i])); /* which commands could read */

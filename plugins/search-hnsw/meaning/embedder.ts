@@ -8,44 +8,44 @@ import { Questions, type Question } from './questions.ts'
 export interface EmbedderOptions extends ThreadData {
   cache: Cache
   log: Logger
-  /** The module that runs in the thread; tests have a module that fails. */
+  /** The module that runs in the thread; tests use a module that fails. */
   thread?: URL
-  /** How long a query waits, in milliseconds; 5 s by default. A thread that hangs for 12 times as long is ended. */
+  /** The time that a query waits, in milliseconds; default 5,000. A thread that hangs for 12 times as long is ended. */
   answer_ms?: number
-  /** It is in another state, or has embedded more. */
+  /** Called when the state has changed, or more tools are embedded. */
   onChange (): void
 }
 
 /**
- * `idle`: nothing has asked for it yet; `loading` the model; `indexing`: tools are still to be embedded; `ready`;
- * `failed`, for good.
+ * `idle`: not used yet; `loading`: the model is loaded; `indexing`: tools are being embedded; `ready`; `failed`: it is
+ * not tried again.
  */
 export type EmbedderState = 'idle' | 'loading' | 'indexing' | 'ready' | 'failed'
 
-/** How long a query waits for the thread by default. */
+/** The default time that a query waits for the thread, in milliseconds. */
 const answerDefault_ms = 5_000
-/** How often the thread may die before it is given up, and the time after which a death is forgotten. */
+/** The number of deaths after which the thread is not started again, and the time after which a death is forgotten. */
 const deathsMax = 3
 const forget_ms = 600_000
-/** How long to wait before a thread that died is started again; doubled each time. */
+/** The wait before a thread that died is started again, in milliseconds; doubled each time. */
 const restart_ms = 500
-/** How often progress is logged. */
+/** The time between two logs of the progress, in milliseconds. */
 const log_ms = 10_000
 
 /**
- * The main thread's side of the model, whose thread starts when it is first needed. A thread that dies is started
- * again, a few times; a model that can't be loaded is not tried again. Neither makes a promise here reject: queries are
- * then answered without the model.
+ * The main thread's side of the model. The model's thread starts when it is first needed. A thread that dies is started
+ * again a few times; a model that can't be loaded is not tried again. In both cases no promise rejects: queries are
+ * answered without the model.
  */
 export class Embedder {
   readonly #options: EmbedderOptions
   readonly #questions: Questions
   #worker: Worker | undefined
   #state: EmbedderState = 'idle'
-  /** Why it is not well, or not wholly. */
+  /** The reason why the model does not work, or works only in part. */
   #reason: string | undefined
   #texts: readonly string[] = []
-  /** The largest number of tools so far: an answer may be about the tools of the time of its query. */
+  /** The largest number of tools so far, since an answer may be about an earlier set of tools. */
   #toolsMost = 0
   #generation = 0
   #indexed = 0
@@ -76,7 +76,7 @@ export class Embedder {
     return this.#indexed
   }
 
-  /** Starts the thread, unless it runs, waits to run again, or is given up. */
+  /** Starts the thread, unless it runs, waits for a restart, or has failed. */
   start (): void {
     if (this.#worker !== undefined || this.#restart !== undefined || this.#state === 'failed' || this.#closed) return
     this.#become('loading')
@@ -88,7 +88,7 @@ export class Embedder {
     this.#post({ type: 'index', generation: this.#generation, texts: this.#texts })
   }
 
-  /** Replaces the tools. @param texts the text of each tool that is embedded */
+  /** Replaces the tools. @param texts the text of each tool for the embedding */
   index (texts: readonly string[]): void {
     this.#texts = texts
     this.#toolsMost = Math.max(this.#toolsMost, texts.length)
@@ -97,13 +97,13 @@ export class Embedder {
     this.#post({ type: 'index', generation: ++this.#generation, texts })
   }
 
-  /** Begins to embed a query; undefined when that can't be done now. To be closed. */
+  /** Begins to embed a query; undefined when it is not possible now. The question must be closed. */
   ask (query: Pick<QueryMessage, 'text' | 'nearest' | 'among'>): Question | undefined {
     if (this.#state !== 'ready' && this.#state !== 'indexing' || this.#questions.full) return undefined
     return this.#questions.ask(query, this.#generation)
   }
 
-  /** Resolves when all tools are embedded or never will be, after so long, or when the signal aborts. */
+  /** Resolves when all tools are embedded or the model has failed, after the time limit, or when the signal aborts. */
   async settled (limit_ms: number, signal: AbortSignal): Promise<void> {
     const end = AbortSignal.any([signal, AbortSignal.timeout(limit_ms)])
     while ((this.#state === 'loading' || this.#state === 'indexing') && !end.aborted) {
@@ -118,7 +118,7 @@ export class Embedder {
     }
   }
 
-  /** Ends the thread, whatever it does. */
+  /** Ends the thread, even while it works. */
   async close (): Promise<void> {
     this.#closed = true
     clearTimeout(this.#restart)
@@ -162,7 +162,7 @@ export class Embedder {
     }
   }
 
-  /** Slower ways find the same: the log reports them, and health does not. */
+  /** Logs a slower runtime or search; health does not report it, since the results are the same. */
   #loaded ({ model, dimensions, runtime, slower, exact }: Extract<FromThread, { type: 'ready' }>): void {
     const reasons = { ...(slower !== undefined && { slower }), ...(exact !== undefined && { exact }) }
     this.#options.log.info({ model, dimensions, runtime, ...reasons }, 'the model is loaded')
@@ -199,7 +199,7 @@ export class Embedder {
     this.#post({ type: 'cached', id, values })
   }
 
-  /** Ends the thread, which is started again. */
+  /** Ends the thread, so that a new one is started. */
   #replace (cause: string): void {
     const worker = this.#worker
     if (worker === undefined) return

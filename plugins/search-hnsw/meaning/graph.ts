@@ -1,7 +1,7 @@
 import type { MakeGraph } from './vectors.ts'
 
 /**
- * The only file that knows hnswlib-node.
+ * Loads hnswlib-node. Only this file uses it.
  * @throws Error when it can't be loaded
  */
 export async function loadGraphs (): Promise<MakeGraph> {

@@ -4,9 +4,9 @@ import type { Found, FromThread } from './protocol.ts'
 const reasonMax = 8192
 
 /**
- * Reads what came from the model's thread, in which libraries run that are not ours.
- * @param tools how many tools there are
- * @returns undefined where it is no message that the thread sends
+ * Checks a message from the model's thread, since third-party libraries in that thread could send messages too.
+ * @param tools the number of tools
+ * @returns undefined when it is not a valid message of the thread
  */
 export function readFromThread (value: unknown, tools: number): FromThread | undefined {
   if (!isObject(value)) return undefined

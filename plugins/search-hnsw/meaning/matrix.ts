@@ -1,4 +1,4 @@
-/** The part of the standard that is used here; the compiler's libraries know it only together with a browser's. */
+/** The used part of WebAssembly's interface; TypeScript declares it only in its library for browsers. */
 declare const WebAssembly: {
   Memory: new (of: { initial: number }) => Memory
   Module: new (code: Uint8Array) => object
@@ -10,12 +10,12 @@ declare const WebAssembly: {
 interface Memory { readonly buffer: ArrayBuffer, grow (pages: number): number }
 
 const page_bytes = 65_536
-/** Rows begin at multiples of so many numbers: as many as `dot` takes at once. */
+/** Rows begin at multiples of this number of elements, which `dot` reads at once. */
 const together = 8
 
 /**
- * `dot`: the sum of products of the numbers at two addresses, up to the first one's end, eight at once. It is the only
- * instruction set for vectors that JavaScript has: an eighth of the time that a loop takes.
+ * The code of `dot (a, b, end)`: the dot product of the numbers at the addresses `a` and `b`, eight at once, until `a`
+ * reaches `end`. WebAssembly has the only vector instructions for JavaScript: they take an eighth of a loop's time.
  */
 const code = Uint8Array.of(
   0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, // \0asm, version 1
@@ -41,10 +41,10 @@ const code = Uint8Array.of(
   0x0b
 )
 
-/** Rows of numbers, all of one length, that grow; and how near they are to some others. */
+/** A growing list of rows of numbers, all of the same length, with their dot products. */
 export class Matrix {
   readonly #columns: number
-  /** Bytes from one row to the next; what is behind a row's numbers is 0. */
+  /** The bytes from one row to the next; after a row's numbers they are 0. */
   readonly #row_bytes: number
   readonly #memory: Memory
   readonly #dot: (a: number, b: number, end: number) => number
@@ -64,7 +64,7 @@ export class Matrix {
     return this.#numbers.subarray(from, from + this.#columns)
   }
 
-  /** @throws RangeError when there is no memory for so many */
+  /** @throws RangeError when there is no memory for the row */
   set (row: number, numbers: Float32Array): void {
     const missing_bytes = (row + 1) * this.#row_bytes - this.#numbers.byteLength
     if (missing_bytes > 0) {
@@ -74,7 +74,7 @@ export class Matrix {
     this.#numbers.set(numbers, row * this.#row_bytes / 4)
   }
 
-  /** The sum of the products of two rows' numbers. */
+  /** The dot product of two rows. */
   dot (a: number, b: number): number {
     const from = a * this.#row_bytes
     return this.#dot(from, b * this.#row_bytes, from + this.#row_bytes)

@@ -3,13 +3,13 @@ import { endThread, messageOf, within, type Logger } from '../../../kernel/index
 import { environmentForThread } from '../../toolkit/environment.ts'
 import type { ThreadData, ToThread } from './protocol.ts'
 
-/** How long a thread may take to end by itself, in milliseconds. */
+/** The time in which a thread can end by itself, in milliseconds. */
 const end_ms = 5_000
 
 export interface ModelThreadEvents {
-  /** A message, which nobody has read yet. */
+  /** Called with each message of the thread, which is not checked yet. */
   said (worker: Worker, message: unknown): void
-  /** The thread has ended. */
+  /** Called when the thread has ended. */
   ended (worker: Worker, cause: string): void
 }
 
@@ -19,8 +19,8 @@ export function startThread (entry: URL, data: ThreadData, log: Logger, { said, 
   const worker = new Worker(entry, {
     workerData: { model, models_dir, allow_download, threads } satisfies ThreadData,
     env: environmentForThread(),
-    execArgv: [], // flags of the program (a debugger, say) are not for this thread
-    stdout: true, // what libraries print must not get among what the program prints
+    execArgv: [], // the process's own options, such as those of a debugger, are not for this thread
+    stdout: true, // libraries must not print to the standard output of the program
     stderr: true
   })
   for (const stream of [worker.stdout, worker.stderr]) {
@@ -40,10 +40,10 @@ export function postTo (worker: Worker, message: ToThread): void {
   worker.postMessage(message)
 }
 
-/** Lets a thread finish its present work and end, or ends it whatever it does, where that takes too long. */
+/** Lets a thread finish its current work and end; terminates it when that takes too long. */
 export async function finishThread (worker: Worker): Promise<void> {
   const ended = new Promise<void>(resolve => { worker.once('exit', () => { resolve() }) })
   postTo(worker, { type: 'end' })
   await within(end_ms, ended)
-  await endThread(worker) // nothing happens to a thread that has ended
+  await endThread(worker) // without effect when the thread has ended
 }

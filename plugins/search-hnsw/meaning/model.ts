@@ -8,20 +8,20 @@ import { sentencesOf } from '../words/sentences.ts'
 import { loadTransformers, type Transformers } from './transformers.ts'
 import { loadWebAssembly } from './webassembly.ts'
 
-/** The file in a model's folder that tells what its files must hash to, as `sha256sum` writes it. */
+/** The file in a model's folder with the hashes of the other files, in the format of `sha256sum`. */
 const sumsFile = 'SHA256SUMS'
 
-/** A query's vector, and those of its sentences where it has several; of length 1. */
+/** The vector of a query, and the vectors of its sentences if it has several; all have length 1. */
 export interface Embedding { whole: Float32Array, parts: Float32Array[] }
 
-/** A model that embeds texts, one at a time: in a batch of mixed lengths most of the work would be padding. */
+/** A model that embeds texts, one at a time: in a batch of different lengths, most of the work would be padding. */
 export class Model {
-  /** Tells it from all others: a hash of its weights and its tokenizer. */
+  /** Identifies the model: a hash of its weights and its tokenizer. */
   readonly id: string
   readonly dimensions: number
-  /** What computes it. */
+  /** The runtime that computes the model. */
   readonly runtime: Runtime
-  /** Takes the first token's vector, not the mean of all. */
+  /** Whether the vector of a text is that of its first token, not the mean of all tokens. */
   readonly #first: boolean
 
   private constructor (id: string, dimensions: number, runtime: Runtime, first: boolean) {
@@ -32,7 +32,7 @@ export class Model {
   }
 
   /**
-   * @param library what loads the native library; a test gives one that fails
+   * @param library the function that loads the native library; a test passes a function that fails
    * @throws Error when a file is missing or damaged
    */
   static async load (data: ThreadData, library = loadLibrary): Promise<Model> {
@@ -50,23 +50,23 @@ export class Model {
     return new Model(made.id, vector.length, runtime, await takesFirst(folder))
   }
 
-  /** A text's vector. */
+  /** The vector of a text. */
   async embed (text: string): Promise<Float32Array> {
     const { data, dimensions, tokens } = await this.runtime.tokenize(text, true).embed()
     return this.#pool(data, dimensions, tokens)
   }
 
   /**
-   * Embeds a query, and its sentences from the same pass: each is the mean of its own tokens, which have seen the
-   * whole.
-   * @returns undefined when it knows less than half of the query's tokens: what it says of others is noise
+   * Embeds a query and its sentences in one pass: the vector of a sentence is the mean of its tokens, in the context of
+   * the whole query.
+   * @returns undefined when the model knows less than half of the query's tokens, since the vector would be noise
    */
   async embedQuery (text: string): Promise<Embedding | undefined> {
     const tokenized = this.runtime.tokenize(text, true)
     if (!this.#knows(tokenized)) return undefined
     const { data, dimensions, tokens } = await tokenized.embed()
     const parts: Float32Array[] = []
-    let from = 1 // behind [CLS]
+    let from = 1 // after [CLS]
     for (const sentence of this.#first ? [] : sentencesOf(text)) {
       const to = Math.min(from + this.runtime.tokenize(sentence, false).ids.length, tokens - 1) // before [SEP]
       if (to > from) parts.push(pool(data, dimensions, from, to))
@@ -79,7 +79,7 @@ export class Model {
     return pool(data, dimensions, 0, this.#first ? 1 : tokens)
   }
 
-  /** Whether it knows at least half of a text's tokens, without those that stand around every text. */
+  /** Whether the model knows at least half of a text's tokens, without counting special tokens. */
   #knows ({ ids }: Tokens): boolean {
     const { unknown_id, special_ids } = this.runtime
     let knownCount = 0
@@ -98,10 +98,10 @@ function loadLibrary (): Promise<Transformers> {
 }
 
 /**
- * Loads a model into native code where that can be loaded, else into WebAssembly, which is slower and gives the same
- * vectors.
- * @throws Error when a file of the model is missing or damaged, or its name is one that only the native library looks
- * up
+ * Loads a model into the native library, or, when that can't be loaded, into WebAssembly, which is slower and computes
+ * the same vectors.
+ * @throws Error when a file of the model is missing or damaged, or when the model is a name on the hub, which only the
+ * native library can download
  */
 async function loadRuntime (data: ThreadData, library: () => Promise<Transformers>): Promise<Runtime> {
   let transformers: Transformers
@@ -119,7 +119,7 @@ async function loadRuntime (data: ThreadData, library: () => Promise<Transformer
   return loadTransformers(transformers, data)
 }
 
-/** The mean of some tokens' vectors, brought to length 1. */
+/** The mean of the vectors of some tokens, normalized to length 1. */
 function pool (data: Float32Array, dimensions: number, from: number, to: number): Float32Array {
   const vector = new Float32Array(dimensions)
   for (let token = from; token < to; token++) {
@@ -133,7 +133,10 @@ function pool (data: Float32Array, dimensions: number, from: number, to: number)
   return vector
 }
 
-/** A model loads with damaged weights as well, and is only wrong then. @throws Error naming the file that is damaged */
+/**
+ * Checks the hashes of a model's files, since a model with damaged weights loads and only gives wrong vectors.
+ * @throws Error naming the damaged file
+ */
 async function checkSums (folder: string): Promise<void> {
   if (!existsSync(folder)) throw new Error(`there is no model in ${folder}`)
   const path = join(folder, sumsFile)
@@ -160,7 +163,7 @@ async function idOf (folder: string, name: string): Promise<string> {
     .slice(0, 32)
 }
 
-/** What the folder of a sentence-transformers model says of how tokens are pooled. */
+/** Whether the pooling of a sentence-transformers model uses the first token, by the configuration in its folder. */
 async function takesFirst (folder: string): Promise<boolean> {
   const path = join(folder, '1_Pooling/config.json')
   return existsSync(path) && /"pooling_mode_cls_token"\s*:\s*true/.test(await readFile(path, 'utf8'))

@@ -1,50 +1,49 @@
-/** What the main thread and the thread of the model say to each other. */
+/** The data with which the thread of the model is started. The messages between the threads follow below. */
 
 export interface ThreadData {
   /** A folder, or a name on the hub. */
   model: string
-  /** Absolute path where downloaded models are kept. */
+  /** The absolute path of the folder for downloaded models. */
   models_dir: string
   allow_download: boolean
-  /** Threads that compute one embedding. */
+  /** The number of threads that compute an embedding. */
   threads: number
 }
 
 /**
- * A query, whose embedding begins at once; what else it is to be compared with follows in an `also`, without which it
- * is not answered.
+ * A query, whose embedding begins at once. The query is answered after the message `also`, which has additional tools
+ * to compare it with.
  */
 export interface QueryMessage {
   type: 'query'
   id: number
-  /** That of the tools which can be found. */
+  /** The generation of the tools that the query is about. */
   generation: number
   text: string
-  /** How many of the nearest tools are wanted. */
+  /** The number of nearest tools in the answer. */
   nearest: number
-  /** The only tools to look among; absent: all. */
+  /** The numbers of the only tools to search; absent: all tools. */
   among?: Uint32Array
 }
 
 export type ToThread =
-  /** All tools that can be found from now on, by what is embedded of each; a tool's number is its place. */
+  /** Replaces the tools: the text of each tool for the embedding. The number of a tool is its index. */
   | { type: 'index', generation: number, texts: readonly string[] }
   | QueryMessage
-  /** Tools, by number, that a query is to be compared with whether they are near or not. */
+  /** The numbers of additional tools that a query must be compared with, even if they are not near. */
   | { type: 'also', id: number, tools: Uint32Array }
-  /** A query's answer is no longer wanted. */
+  /** Cancels a query. */
   | { type: 'forget', id: number }
   /**
-   * It is to end, as soon as what it does is done: a thread that is ended within native code can take the process with
-   * it.
+   * Ends the thread after its current work. A thread that is terminated while native code runs can crash the process.
    */
   | { type: 'end' }
-  /** Values of the cache, in the order of the keys asked for. */
+  /** Values from the cache, in the order of the requested keys. */
   | { type: 'cached', id: number, values: readonly (Uint8Array | undefined)[] }
 
 /**
- * How near tools are to a query, by number; `mean` and `deviation` of all tools. Empty when the query means nothing to
- * the model.
+ * The cosines of tools with a query, and the mean and the standard deviation of the cosines of all tools. Without tools
+ * when the model does not know the words of the query.
  */
 export interface Found {
   tools: Uint32Array
@@ -55,8 +54,8 @@ export interface Found {
 
 export type FromThread =
   /**
-   * The model is loaded, into what is named `runtime`. `slower` tells why that is not the fastest one, `exact` why each
-   * query is compared with every tool, where the index for many can't be used.
+   * The model is loaded. `slower` is the reason why the runtime is not the fastest one; `exact` is the reason why the
+   * index can't be used, so that each query is compared with every tool.
    */
   | { type: 'ready', model: string, dimensions: number, runtime: string, slower?: string, exact?: string }
   /** The model can't be loaded; the thread ends. */
@@ -65,5 +64,5 @@ export type FromThread =
   | { type: 'read', id: number, keys: readonly string[] }
   | { type: 'write', entries: readonly (readonly [string, Uint8Array])[] }
   | { type: 'found', id: number, found: Found }
-  /** One query could not be answered. */
+  /** A query could not be answered. */
   | { type: 'error', id: number, reason: string }

@@ -1,12 +1,12 @@
 /**
- * How much of each end of a long query counts, in characters: together no more than the model reads, which is 256
- * tokens. Of logs, a token is little more than two characters.
+ * The length of the beginning and of the end of a long query that are kept, in characters. Together they must fit into
+ * the model's 256 tokens; in logs, a token has little more than two characters.
  */
 const endCharacters = 300
 
 /**
- * The part of a query that is searched for: all of a short one, the beginning and the end of a long one, where people
- * and agents say what they want of a text that they paste. Cut between words where there are any.
+ * The part of a query that is searched: a short query as a whole; of a long query the beginning and the end, since
+ * people and agents write there what they want to do with a pasted text. If possible, it is cut between words.
  */
 export function essenceOf (query: string): string {
   if (query.length <= 2 * endCharacters) return query

@@ -1,19 +1,20 @@
 import { abortable } from '../../../kernel/index.ts'
 import type { Found, QueryMessage, ToThread } from './protocol.ts'
 
-/** A thread hangs if it says nothing for so many times the waiting time of a query, while a query waits. */
+/** A thread hangs when it sends nothing for this many times the waiting time of a query, while a query waits. */
 const hang_answers = 12
-/** Queries that may wait for the thread; those beyond are answered without it. */
+/** The maximum number of queries that wait for the thread; further queries are answered without it. */
 const queriesMax = 256
 
 /** A query that is being embedded. */
 export interface Question {
   /**
-   * Says which other tools it is to be compared with; undefined when it can't be answered now. To be called once.
+   * Sends the additional tools that the query must be compared with, and waits for the answer; undefined when there is
+   * no answer in time. Must be called once.
    * @throws the signal's reason
    */
   compare (also: Uint32Array, signal: AbortSignal): Promise<Found | undefined>
-  /** Gives it up, where it is not answered yet. */
+  /** Cancels the query if it is not answered yet. */
   close (): void
 }
 
@@ -23,11 +24,11 @@ interface Waiting {
 }
 
 export interface QuestionsOptions {
-  /** How long a query waits for the thread, in milliseconds; then it is answered by words. */
+  /** The time that a query waits for the thread, in milliseconds; after it, the query is answered by words. */
   answer_ms: number
   /** Sends a message to the thread. */
   post (message: ToThread): void
-  /** The thread hangs: while a query waited, it was silent for so many milliseconds. */
+  /** Called when the thread hangs: while a query waited, it sent nothing for this time, in milliseconds. */
   hangs (silent_ms: number): void
 }
 
@@ -36,19 +37,19 @@ export class Questions {
   readonly #options: QuestionsOptions
   readonly #waiting = new Map<number, Waiting>()
   #count = 0
-  /** Runs while the thread is suspected to hang. */
+  /** Runs while the thread may hang. */
   #watch: NodeJS.Timeout | undefined
 
   constructor (options: QuestionsOptions) {
     this.#options = options
   }
 
-  /** Whether as many queries wait as may. */
+  /** Whether the maximum number of queries wait. */
   get full (): boolean {
     return this.#waiting.size >= queriesMax
   }
 
-  /** Begins to embed a query about the tools of a generation. The question is to be closed. */
+  /** Begins to embed a query about the tools of a generation. The question must be closed. */
   ask (query: Pick<QueryMessage, 'text' | 'nearest' | 'among'>, generation: number): Question {
     const { post, answer_ms } = this.#options
     const id = ++this.#count
@@ -68,7 +69,7 @@ export class Questions {
     }
   }
 
-  /** Answers a query. @returns false when nobody waits any more */
+  /** Answers a query. @returns false when no caller waits for it any more */
   settle (id: number, found: Found | undefined): boolean {
     const waiting = this.#waiting.get(id)
     if (waiting === undefined) return false
@@ -83,7 +84,7 @@ export class Questions {
     for (const id of this.#waiting.keys()) this.settle(id, undefined)
   }
 
-  /** Ends the watch: the thread has said something, or it is to end. */
+  /** Ends the watch: the thread has sent a message, or will be ended. */
   stopWatching (): void {
     clearTimeout(this.#watch)
     this.#watch = undefined

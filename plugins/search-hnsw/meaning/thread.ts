@@ -1,6 +1,6 @@
 /**
- * The entry of the thread that holds the model and the vectors. It does one thing at a time, in small steps: a query
- * goes before the embedding of tools, and waits for one text of those at most.
+ * The entry of the thread that holds the model and the vectors. It does one task at a time, in small steps: queries go
+ * before the embedding of tools, so that a query waits for the embedding of one text at most.
  */
 import { createHash } from 'node:crypto'
 import { setPriority } from 'node:os'
@@ -12,13 +12,13 @@ import { reasonOf } from './runtime.ts'
 import { Vectors, type MakeGraph } from './vectors.ts'
 
 /**
- * It gives way to the threads that answer, which need a core for a moment only: a thread that wakes where another
- * computes waits for the end of a time slice, up to 4 ms, unless the other counts for less.
+ * The niceness of this thread. Threads that answer requests need a core for a moment only; without a lower priority of
+ * this thread, they would wait for the end of its time slice, up to 4 ms.
  */
 const nice = 5
-/** Keys that are looked up in the cache at once. */
+/** The number of keys that are looked up in the cache at once. */
 const readMax = 250
-/** New vectors that are given to the cache at once. */
+/** The number of new vectors that are written to the cache at once. */
 const writeMax = 50
 
 const port = parentPort
@@ -29,15 +29,15 @@ const post = (message: FromThread): void => { port.postMessage(message) }
 const tell = ({ progress }: Vectors): void => { post({ type: 'progress', generation, ...progress }) }
 
 const queries = new Map<number, QueryMessage>()
-/** What queries are to be compared with beside the nearest, once it is known. */
+/** The additional tools that a query must be compared with, by the query's id; absent until the message arrives. */
 const also = new Map<number, Uint32Array>()
 let wake: () => void = () => {}
 let cached: (values: readonly (Uint8Array | undefined)[]) => void = () => {}
-/** What it is asked to do next, beside the queries. */
+/** The requests to do next, besides the queries. */
 const pending: { index?: Of<'index'> | undefined, end: boolean } = { end: false }
-/** Which tools are known; a query is about those of one generation, whose numbers mean nothing in another. */
+/** The generation of the tools. A query belongs to one generation, since another generation has other numbers. */
 let generation = 0
-/** Counts what was asked of the cache; here, since all of it happens before the end of this file is reached. */
+/** The number of requests to the cache. Declared here, since requests are made before the end of this file runs. */
 let reads = 0
 const nothing: Found = { tools: new Uint32Array(0), cosines: new Float32Array(0), mean: 0, deviation: 1 }
 port.on('message', (message: ToThread) => {
@@ -57,7 +57,7 @@ port.on('message', (message: ToThread) => {
   wake()
 })
 
-if (process.platform === 'linux') setPriority(nice) // elsewhere it is the whole process's
+if (process.platform === 'linux') setPriority(nice) // on other systems it would apply to the whole process
 try {
   const model = await Model.load(data)
   const { makeGraph, reason } = await graphs()
@@ -71,7 +71,7 @@ try {
 }
 port.close()
 
-/** Makes indexes of the nearest, or the reason why there can be none. */
+/** Loads the function that makes HNSW graphs; gives the reason when it can't be loaded. */
 async function graphs (): Promise<{ makeGraph?: MakeGraph, reason?: string }> {
   try {
     return { makeGraph: await loadGraphs() }
@@ -98,7 +98,7 @@ async function serve (model: Model, vectors: Vectors): Promise<void> {
       if (queries.size === 0 && pending.index === undefined && !pending.end) await nextMessage()
       continue
     }
-    await new Promise(resolve => { setImmediate(resolve) }) // lets messages in
+    await new Promise(resolve => { setImmediate(resolve) }) // so that messages can arrive
   }
 }
 
@@ -127,7 +127,7 @@ function nextMessage (): Promise<void> {
   return new Promise(resolve => { wake = resolve })
 }
 
-/** Brings in the vectors that are missing, first those that the cache has, a small step at a time. */
+/** Adds the missing vectors in small steps: first those that are in the cache, then new ones. */
 async function * build (model: Model, vectors: Vectors): AsyncGenerator<undefined, undefined> {
   const waiting = [...vectors.waiting]
   const missing: string[] = []
@@ -164,7 +164,7 @@ function keyOf (model: Model, text: string): string {
   return `vector ${model.id} ${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
 }
 
-/** What the main thread's cache has of these keys. */
+/** Reads vectors from the main thread's cache, in the order of the keys; undefined for a missing one. */
 async function readCache (keys: readonly string[]): Promise<(Float32Array | undefined)[]> {
   const values = await new Promise<readonly (Uint8Array | undefined)[]>(resolve => {
     cached = resolve

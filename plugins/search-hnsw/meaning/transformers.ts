@@ -1,4 +1,4 @@
-/** The only file that knows @huggingface/transformers, which computes by onnxruntime-node. */
+/** The only file that uses @huggingface/transformers, which computes with onnxruntime-node. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import type { PreTrainedModel, PreTrainedTokenizer, Tensor } from '@huggingface/transformers'
@@ -8,7 +8,7 @@ import { tokensMax, type Runtime, type Tokens, type TokenVectors } from './runti
 export type Transformers =
   Pick<typeof import('@huggingface/transformers'), 'AutoModel' | 'AutoTokenizer' | 'env' | 'LogLevel'>
 
-/** A text's tokens, as the model takes them. */
+/** The tokens of a text, in the form of the model's input. */
 interface Inputs { input_ids: Tensor }
 
 /** @throws Error when a file is missing or damaged */
@@ -28,7 +28,7 @@ export async function loadTransformers (
   const model = await AutoModel.from_pretrained(modelName, {
     dtype: local && !existsSync(join(name, 'onnx/model_quantized.onnx')) ? 'fp32' : 'q8',
     local_files_only,
-    // One text at a time has little to share among threads; what they share, they wait for by spinning.
+    // A single text gives several threads little work, and threads wait for each other in a busy loop.
     session_options: {
       intraOpNumThreads: threads,
       interOpNumThreads: 1,
@@ -47,7 +47,7 @@ export async function loadTransformers (
 function tokenize (tokenizer: PreTrainedTokenizer, model: PreTrainedModel, text: string, special: boolean): Tokens {
   const inputs = tokenizer(text, { add_special_tokens: special, truncation: true, max_length: tokensMax }) as Inputs
   return {
-    ids: Array.from(inputs.input_ids.data as BigInt64Array, Number), // which is the type of tokens
+    ids: Array.from(inputs.input_ids.data as BigInt64Array, Number), // tokens have this type
     embed: () => run(model, inputs)
   }
 }

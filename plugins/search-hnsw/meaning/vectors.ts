@@ -4,28 +4,28 @@ import { Matrix } from './matrix.ts'
 import type { Found } from './protocol.ts'
 import { sentencesMax } from '../words/sentences.ts'
 
-/** Makes an index of the nearest; absent where hnswlib-node can't be loaded. */
+/** Makes an HNSW graph; absent when hnswlib-node can't be loaded. */
 export type MakeGraph = (dimensions: number, elements: number) => HierarchicalNSW
 
-/** With fewer vectors, comparing with each is faster than the index and misses nothing. */
+/** The number of vectors from which the graph is used. With fewer, comparing all is faster and exact. */
 const graphMinDefault = 1_000
-/** Of vectors in the index that are no longer wanted, before it is made anew. */
+/** The share of unused vectors in the graph above which a new graph is made. */
 const staleShare = 0.5
-/** How many vectors the mean and the deviation of cosines are taken of, at most. */
+/** The maximum number of vectors from which the mean and the deviation of cosines are computed. */
 const sampleMax = 256
-/** What cosines of unrelated texts are like, for sets of tools too small to tell; counts as so many tools. */
+/** The usual cosines of unrelated texts. They count like this number of tools, since a small set has no statistics. */
 const usual = { mean: 0.1, deviation: 0.11, tools: 16 } as const
-/** Where a query stands in the matrix, before all else; its sentences' vectors follow it. */
+/** The row of a query in the matrix; the vectors of its sentences follow it. */
 const query_row = 0
-/** Where the sample of tools begins: memory that is read in order is read sooner. */
+/** The first row of the sample of tools. The sample is a copy, since reading memory in order is faster. */
 const sample_row = 1 + sentencesMax
-/** Rows of the matrix before the first tool's. */
+/** The number of rows before the first vector of a tool. */
 const rowsBefore = sample_row + sampleMax
 
 /**
- * The vectors of the texts that are embedded, each once, and which tool has which. Tools are numbered by the main
- * thread and change at once; vectors come one by one. With many, an HNSW graph finds the nearest in a millisecond or
- * two; until it holds all, and where only some tools are asked for, each is compared.
+ * The vectors of the embedded texts, each once, and the vector of each tool. The main thread numbers the tools and
+ * replaces them all at once; vectors are added one by one. With many vectors, an HNSW graph finds the nearest in a
+ * millisecond or two. Until the graph has all vectors, and for a search among some tools, each vector is compared.
  */
 export class Vectors {
   readonly #dimensions: number
@@ -33,17 +33,17 @@ export class Vectors {
   readonly #graphMin: number
   #slots = new Map<string, number>()
   #matrix: Matrix
-  /** Vectors in the matrix, wanted or not. */
+  /** The number of vectors in the matrix, including unused ones. */
   #held = 0
-  /** Slot of each tool, -1 while its text is not embedded. */
+  /** The slot of each tool; -1 while its text is not embedded. */
   #tools = new Int32Array(0)
   #toolsOf: number[][] = []
   #waiting = new Map<string, number[]>()
   #embedded = 0
   #graph: HierarchicalNSW | undefined
-  /** Vectors in the sample; undefined when it is to be taken anew. */
+  /** The number of vectors in the sample; undefined when a new sample must be taken. */
   #sampled: number | undefined
-  /** Slots below are in the graph. */
+  /** The number of slots in the graph: all slots below this number. */
   #graphed = 0
 
   constructor (dimensions: number, makeGraph: MakeGraph | undefined, graphMin = graphMinDefault) {
@@ -53,7 +53,7 @@ export class Vectors {
     this.#matrix = new Matrix(dimensions)
   }
 
-  /** Texts that must be embedded, each once. */
+  /** The texts that must be embedded, each once. */
   get waiting (): Iterable<string> {
     return this.#waiting.keys()
   }
@@ -62,7 +62,7 @@ export class Vectors {
     return { indexed: this.#embedded, total: this.#tools.length }
   }
 
-  /** Replaces the tools. Vectors of texts that are still there are kept; the others are forgotten. */
+  /** Replaces the tools. The vectors of texts that are still used are kept; the others are removed. */
   replace (texts: readonly string[]): void {
     const wanted = new Set(texts)
     for (const [text, slot] of this.#slots) {
@@ -88,8 +88,8 @@ export class Vectors {
   }
 
   /**
-   * Gives a waiting text its vector; nothing happens when it waits no longer.
-   * @throws Error for a vector that is none: hnswlib would take it, and give it for every query
+   * Sets the vector of a waiting text; without effect when the text does not wait any more.
+   * @throws Error for an invalid vector, which hnswlib would accept and find for every query
    */
   add (text: string, vector: Float32Array): void {
     const tools = this.#waiting.get(text)
@@ -105,22 +105,22 @@ export class Vectors {
     for (const tool of tools) this.#assign(tool, slot)
   }
 
-  /** Puts one more vector into the graph. Blocks for about a millisecond. @returns false when there is nothing to do */
+  /** Adds a vector to the graph. Blocks for about a millisecond. @returns false when there is nothing to do */
   grow (): boolean {
     if (this.#makeGraph === undefined || this.#slots.size < this.#graphMin || this.#graphed === this.#held) return false
     const graph = this.#graph ??= this.#makeGraph(this.#dimensions, 2 * this.#held)
-    if (this.#graphed >= graph.getMaxElements()) graph.resizeIndex(2 * this.#graphed) // a full one throws
+    if (this.#graphed >= graph.getMaxElements()) graph.resizeIndex(2 * this.#graphed) // a full graph throws
     const slot = this.#graphed
-    graph.addPoint([...this.#matrix.at(rowsBefore + slot)], slot) // takes no typed array
+    graph.addPoint([...this.#matrix.at(rowsBefore + slot)], slot) // it does not accept a typed array
     this.#graphed++
-    if (this.#toolsOf[slot]?.length === 0) graph.markDelete(slot) // unwanted since before its turn
+    if (this.#toolsOf[slot]?.length === 0) graph.markDelete(slot) // the vector is not used any more
     return true
   }
 
   /**
-   * The tools nearest to a query, and how near some others are.
-   * @param whole the query's vector; @param parts those of its sentences: a tool counts by the mean of the whole and
-   * its best part
+   * The tools nearest to a query, and the tools of `also`, with their cosines.
+   * @param whole the query's vector
+   * @param parts the vectors of its sentences; a tool's cosine is the mean of that with the whole and the best of parts
    */
   find (
     whole: Float32Array, parts: readonly Float32Array[], nearest: number, also: Uint32Array, among?: Uint32Array
@@ -166,7 +166,7 @@ export class Vectors {
     return (all + best) / 2
   }
 
-  /** Mean and deviation of a query's cosines with all tools, by a sample of them. */
+  /** The mean and the standard deviation of a query's cosines with all tools, estimated from a sample. */
   #spread (): { mean: number, deviation: number } {
     const sampled = this.#sampled ??= this.#sample()
     const count = usual.tools + sampled
@@ -181,7 +181,7 @@ export class Vectors {
     return { mean, deviation: Math.sqrt(Math.max(1e-6, squares / count - mean * mean)) }
   }
 
-  /** Takes an even sample of the tools that are embedded. @returns how many */
+  /** Takes an even sample of the embedded tools. @returns the size of the sample */
   #sample (): number {
     const step = Math.max(1, this.#tools.length / sampleMax)
     let count = 0
@@ -192,7 +192,7 @@ export class Vectors {
     return count
   }
 
-  /** Both are of length 1, so this is the cosine. */
+  /** The cosine is the dot product, since both vectors have length 1. */
   #cosine (slot: number, row: number): number {
     return this.#matrix.dot(rowsBefore + slot, row)
   }
@@ -204,7 +204,7 @@ export class Vectors {
     this.#embedded++
   }
 
-  /** Drops the vectors that are no longer wanted, and the graph, which can't forget. */
+  /** Removes the unused vectors, and the graph, from which vectors can't be removed. */
   #compact (): void {
     const matrix = new Matrix(this.#dimensions)
     const slots = new Map<string, number>()

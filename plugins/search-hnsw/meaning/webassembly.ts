@@ -1,5 +1,5 @@
 /**
- * The only file that knows onnxruntime-web, which the build puts beside this one: WebAssembly needs no binary of the
+ * The only file that uses onnxruntime-web, which the build copies next to it. WebAssembly needs no binary for the
  * platform, no compiler and no download.
  */
 import { existsSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { tokensMax, type Runtime, type Tokens, type TokenVectors } from './runti
 
 const library = new URL('./onnxruntime-web/', import.meta.url)
 
-/** The part of the library that is used. */
+/** The used part of the library. */
 interface Library {
   env: { logLevel: 'error', wasm: { numThreads: number, wasmPaths: { mjs: string, wasm: string } } }
   InferenceSession: { create (model: Uint8Array, options: { executionProviders: string[] }): Promise<Session> }
@@ -23,8 +23,8 @@ interface Session {
 interface OutputTensor { readonly dims: readonly number[], readonly data: unknown }
 
 /**
- * @param folder absolute path of the model's folder
- * @param reason why not the native library
+ * @param folder the absolute path of the model's folder
+ * @param reason the reason why the native library is not used
  * @throws Error when a file is missing or damaged
  */
 export async function loadWebAssembly (folder: string, reason: string): Promise<Runtime> {
@@ -35,8 +35,8 @@ export async function loadWebAssembly (folder: string, reason: string): Promise<
   const weights = await readFile(existsSync(quantized) ? quantized : join(folder, 'onnx/model.onnx'))
   const ort = await import(new URL('ort.mjs', library).href) as Library // declared above: it is made by the build
   ort.env.logLevel = 'error'
-  // More threads are workers of their own: where other work has the cores, a text took up to four times as long with
-  // two.
+  // Each further thread would be a worker: with two threads, a text took up to four times as long when the cores were
+  // busy.
   ort.env.wasm.numThreads = 1
   ort.env.wasm.wasmPaths = {
     mjs: new URL('ort-wasm-simd-threaded.mjs', library).href,
@@ -76,7 +76,7 @@ async function run (ort: Library, session: Session, ids: readonly number[]): Pro
   return { data, dimensions, tokens: count }
 }
 
-/** The id of the token for what is unknown: the tokenizer's configuration names it, or else its model. */
+/** The id of the token for unknown text, which the tokenizer's configuration or its model names. */
 function unknownOf (tokenizer: Tokenizer, file: JsonFile, config: JsonFile): number | undefined {
   const named = config?.['unk_token'] ?? (file?.['model'] as JsonFile)?.['unk_token']
   const token = typeof named === 'object' && named !== null && 'content' in named ? named.content : named

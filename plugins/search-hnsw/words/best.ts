@@ -1,13 +1,13 @@
 /**
- * The numbers with the highest scores, of many that are offered in turn; of equals the lowest. A heap, the worst on
- * top: most are refused by one comparison.
+ * Keeps the numbers with the highest scores; of equal scores, the lowest numbers. It is a heap with the worst number on
+ * top, so that most numbers are refused after one comparison.
  */
 export class Best {
   readonly #max: number
   readonly #numbers: number[] = []
   readonly #scores: number[] = []
 
-  /** @param max numbers kept, at least 1 */
+  /** @param max the maximum number of kept numbers, at least 1 */
   constructor (max: number) {
     this.#max = max
   }
@@ -29,7 +29,7 @@ export class Best {
     }
   }
 
-  /** What was kept, the best first. */
+  /** The kept numbers, the best first. */
   sorted (): number[] {
     const places = this.#numbers.map((_, place) => place).sort((a, b) => this.#isWorse(a, b) ? 1 : -1)
     return places.map(place => this.#numbers[place] ?? 0)

@@ -6,29 +6,29 @@ import { isNear, plain, termsOf, wordsOf } from './words.ts'
 export interface Match {
   /** BM25 scores. */
   readonly scores: Float32Array
-  /** The score of an imagined tool that holds each word of the query without end. */
+  /** The maximum score: that of an imaginary tool in which each word of the query occurs infinitely often. */
   readonly best: number
   readonly mean: number
   readonly deviation: number
-  /** The sum of the weights of those words of each tool's name that the query has. */
+  /** For each tool, the sum of the weights of the words that its name and the query share. */
   readonly names: Float32Array
 }
 
-/** The shares of a word's weight, where a word that no tool has is its beginning, or is mistyped. */
+/** The share of a word's weight that counts when the query has only its beginning, or a mistyped form of it. */
 const nearly = { beginning: 0.7, mistyped: 0.5 } as const
-/** How many words a query's word may stand for so, at most. */
+/** The maximum number of such words for a word of the query. */
 const nearMax = 20
-/** How many words of a query are looked for so, at most. */
+/** The maximum number of words of a query for which such words are searched. */
 const nearWordsMax = 8
-/** How many words of a query count, at most. */
+/** The maximum number of words of a query that count. */
 const queryTermsMax = 256
-/** How many arrays with a number for each tool are kept for further queries. */
+/** The maximum number of arrays, with a number for each tool, that are kept for further queries. */
 const spareMax = 32
 
 /**
- * An index of tools over the words written about them: BM25 over fields (a word's occurrences in all fields are weighed
- * and added before they saturate). Never changed once it is made. Scores are sums over arrays of numbers: for 10,000
- * tools they take a tenth of a millisecond of the main thread, which answers all else.
+ * An index of tools by the words of their texts: BM25 over fields (a word's occurrences in all fields are weighted and
+ * added before the saturation). The index never changes. Scores are sums over arrays of numbers: for 10,000 tools they
+ * take a tenth of a millisecond of the main thread.
  */
 export class LexicalIndex {
   readonly tools: readonly Findable[]
@@ -37,7 +37,7 @@ export class LexicalIndex {
   readonly #nameWeights: Tables['nameWeights']
   readonly #byName: Tables['byName']
 
-  /** Arrays that no query uses. Making new ones for each keeps the collector busy. */
+  /** Arrays that no query uses. New arrays for each query would cost time for garbage collection. */
   readonly #spare: Float32Array[] = []
 
   private constructor ({ tools, postings, byFirst, nameWeights, byName }: Tables) {
@@ -48,12 +48,12 @@ export class LexicalIndex {
     this.#byName = byName
   }
 
-  /** Makes an index in small steps, so that the event loop turns meanwhile. */
+  /** Makes an index in small steps, so that the event loop is not blocked. */
   static async of (skills: readonly SkillDefinition[]): Promise<LexicalIndex> {
     return new LexicalIndex(await tablesOf(skills))
   }
 
-  /** Scores all tools by the words of a query. The match is to be released. */
+  /** Scores all tools by the words of a query. The match must be released. */
   match (query: string): Match {
     const scores = this.#array()
     const names = this.#array()
@@ -67,7 +67,7 @@ export class LexicalIndex {
     }
     let sum = 0
     let squares = 0
-    for (let i = 0; i < scores.length; i++) { // five times as fast as for…of
+    for (let i = 0; i < scores.length; i++) { // five times as fast as `for…of`
       const score = scores[i] ?? 0
       sum += score
       squares += score * score
@@ -77,7 +77,7 @@ export class LexicalIndex {
     return { scores, names, best, mean, deviation: Math.sqrt(Math.max(0, variance)) }
   }
 
-  /** Takes back the arrays of a match, which says nothing from then on. */
+  /** Takes back the arrays of a match, which must not be used any more. */
   release ({ scores, names }: Match): void {
     this.#keep(scores)
     this.#keep(names)
@@ -91,18 +91,18 @@ export class LexicalIndex {
     if (this.#spare.length < spareMax) this.#spare.push(array)
   }
 
-  /** How much of a tool's name, by the weight of its words, is among the words asked for; within 0..1. */
+  /** The share of a tool's name, by the weight of its words, that the query contains; within 0..1. */
   nameShare (tool: number, { names }: Match): number {
     const weight = names[tool] ?? 0
     return weight === 0 ? 0 : weight / (this.#nameWeights[tool] ?? weight)
   }
 
-  /** The tools whose name a query is, as `plain` writes both, alone or behind their skill's. */
+  /** The tools whose name is equal to the query in plain form, with or without the skill's name before it. */
   named (query: string): readonly number[] {
     return this.#byName.get(plain(query)) ?? []
   }
 
-  /** Adds the scores of the words that a word of the query may stand for: of each tool, the best. */
+  /** Adds the score of similar words to a word of the query: for each tool, only the best of these scores. */
   #addNear (scores: Float32Array, term: string): void {
     const near = this.#nearTo(term)
     if (near.length === 0) return
@@ -132,7 +132,7 @@ export class LexicalIndex {
   }
 }
 
-/** The words of a query, each once; words that say nothing only when there are no others. */
+/** The words of a query, each once; stop words only when there are no others. */
 function queryTerms (query: string): Set<string> {
   const telling = termsOf(query)
   const terms = telling.length > 0 ? telling : wordsOf(query, true).flatMap(({ parts }) => parts)

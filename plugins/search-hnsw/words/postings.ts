@@ -9,10 +9,10 @@ export interface Findable {
   readonly runtime: string
 }
 
-/** The tools that have a word, by number. */
+/** The numbers of the tools that have a word. */
 export interface Postings {
   readonly tools: number[]
-  /** How much the word counts in each of these tools, within 0..1. */
+  /** The share of the word's weight that counts in each of these tools, within 0..1. */
   readonly counts: number[]
   /** The tools that have the word in their names. */
   readonly named: number[]
@@ -22,30 +22,30 @@ export interface Postings {
 /** The tables of an index; a tool's number is its place in `tools`. */
 export interface Tables {
   readonly tools: readonly Findable[]
-  /** By word. */
+  /** The postings by word. */
   readonly postings: ReadonlyMap<string, Postings>
-  /** Words by their first character, which is seldom mistyped. */
+  /** Words by their first character, which is rarely mistyped. */
   readonly byFirst: ReadonlyMap<string, readonly string[]>
   /** The sum of the weights of the words of each tool's name. */
   readonly nameWeights: Float32Array
-  /** Tools by their names as `plain` writes them, alone and behind their skills'. */
+  /** Tools by the plain form of their names, with and without the skill's name before it. */
   readonly byName: ReadonlyMap<string, readonly number[]>
 }
 
 type Field = 'tool' | 'skill' | 'parameters' | 'description' | 'about'
-/** The words of a tool, by the field in which they stand. */
+/** The words of a tool, by field. */
 type Document = Readonly<Record<Field, readonly string[]>>
 
 const fields: readonly Field[] = ['tool', 'skill', 'parameters', 'description', 'about']
-/** The weight of a word by its field. A skill's description is the same for all of its tools, and so says least. */
+/** The weight of a word by its field. `about`, the skill's description, is lowest: all tools of a skill share it. */
 const weights: Readonly<Record<Field, number>> = { tool: 2, skill: 1, parameters: 1, description: 1, about: 0.3 }
-/** Of BM25: how fast further occurrences stop to count, and how much a long field counts less. */
+/** The parameters of BM25, k1 and b: the saturation of repeated words, and the penalty for long fields. */
 const saturation = 1.5
 const length_share = 0.75
 /** Only the beginning of long texts is indexed. */
 const fieldCharactersMax = 4_000
 
-/** Makes the tables of an index in small steps, so that the event loop turns meanwhile. */
+/** Makes the tables of an index in small steps, so that the event loop is not blocked. */
 export async function tablesOf (skills: readonly SkillDefinition[]): Promise<Tables> {
   const pause = pauses()
   const draft = new Draft()
@@ -78,7 +78,7 @@ class Draft {
   readonly byName = new Map<string, number[]>()
   readonly postings = new Map<string, Postings>()
   readonly documents: Document[] = []
-  /** Words of all tools together, by field. */
+  /** The number of words of all tools together, by field. */
   readonly #lengths: Record<Field, number> = { tool: 0, skill: 0, parameters: 0, description: 0, about: 0 }
 
   add (skill: SkillDefinition, tool: ToolDefinition, ofSkill: Pick<Document, 'skill' | 'about'>): void {
@@ -99,7 +99,7 @@ class Draft {
     }
   }
 
-  /** Counts the words of a tool, once all tools are there. */
+  /** Counts the words of a tool. Must be called after all tools were added. */
   count (number: number, document: Document): void {
     for (const [term, occurrences] of weigh(document, this.#lengths, this.documents.length)) {
       const { tools, counts } = this.#postingsOf(term)
@@ -114,15 +114,15 @@ class Draft {
 }
 
 /**
- * The weight of a word: the fewer tools have it, the more. A word that no tool has weighs like a word of middling
- * rarity.
+ * The weight of a word: the fewer tools have it, the higher. A word that no tool has gets the weight of a word of
+ * medium frequency.
  */
 export function weightOf (having: number, all: number): number {
   const seen = having === 0 ? Math.sqrt(all) : having
   return Math.log(1 + (all - seen + 0.5) / (seen + 0.5))
 }
 
-/** The words of a name or text; of an identifier its parts and the whole, which somebody may type. */
+/** The words of a name or text; for an identifier, its parts and the whole, since a query may contain the whole. */
 function terms (text: string): string[] {
   const words = wordsOf(text.slice(0, fieldCharactersMax))
   return words.flatMap(({ whole, parts }) => parts.length > 1 ? [...parts, whole] : parts)
@@ -133,7 +133,7 @@ function textOf ({ name, description }: ToolDefinition['parameters'][number]): s
   return name.toLowerCase() === description.toLowerCase() ? name : `${name} ${description}`
 }
 
-/** How often each word stands in a tool's fields, by the fields' weights and lengths. */
+/** The number of occurrences of each word in a tool, weighted by the weights and lengths of the fields. */
 function weigh (document: Document, lengths: Readonly<Record<Field, number>>, documents: number): Map<string, number> {
   const occurrences = new Map<string, number>()
   for (const field of fields) {

@@ -1,10 +1,10 @@
-/** A query of several sentences often asks for several things; each is compared on its own too. */
+/** The maximum number of sentences. A query may ask for several things, so each sentence is also compared by itself. */
 export const sentencesMax = 8
 
-/** How many of the last sentences of a long text stand for themselves. */
+/** The number of sentences at the end of a long text that stay separate. */
 const lastMax = 3
 
-/** The sentences of a text, in order, or none where there is only one. Of a long text those in the middle are one. */
+/** The sentences of a text, in order; none when there is only one. In a long text, the middle ones become one. */
 export function sentencesOf (text: string): string[] {
   const sentences = text.split(/(?<=[.!?;])\s+|(?<=[。！？；])|\n+/)
     .map(sentence => sentence.trim())

@@ -15,16 +15,16 @@ import { toolOf, type Script } from './script-tool.ts'
 import { usageIn } from './script-usage.ts'
 import { readShell } from './shell-script.ts'
 
-/** The most scripts of a folder that are tools. */
+/** The maximum number of scripts of a folder that become tools. */
 const scriptsMax = 100
-/** The most of a script that is read, in bytes: of a larger one only the head is looked at. */
+/** The size up to which a script is read as a whole, in bytes; of a larger script only the beginning is read. */
 const scriptBytesMax = 262_144
-/** What is looked at of a script that is too large to read, in characters. */
+/** The number of characters, from the beginning, that are read of a script that can't be parsed. */
 const headMax = 4_096
 
 /**
- * A tool for each program below `scripts/`. They run as commands, from where they lie; what is no program is only
- * read.
+ * Makes a tool of each program below `scripts/`. The tools run the scripts in their place, as commands. Files that are
+ * not programs get no tool.
  */
 export function scriptTools (
   folder: Folder,
@@ -52,7 +52,7 @@ export function scriptTools (
   return scripts.map((script, i) => toolOf(script, names[i] ?? script.file, folder, needs(script)))
 }
 
-/** A script that does something when it is run; undefined for libraries, and for what is none. */
+/** Reads a file as a script; undefined when it is a library or not a script. */
 function look ({ file, path }: ScriptFile, mention: Mention): Script | undefined {
   const stats = statSync(path)
   const head = headOf(path, Math.min(stats.size, scriptBytesMax))
@@ -86,22 +86,22 @@ function readAs (language: Language | undefined, text: string, mentionedUsage: s
         return readOther(text, mentionedUsage)
     }
   } catch {
-    // Too deep, or written by another program: most often a library.
+    // The parser fails on source that is nested too deeply or was generated; such a file is most often a library.
     return { ...readOther(text.slice(0, headMax), mentionedUsage), program: false }
   }
 }
 
-/** Of what nothing is known. */
+/** The reading of a script whose source was not understood. */
 const unread: ScriptReading = { program: true, about: '', least: 0, passes: true, reads_stdin: true }
 
-/** A script in a language of which only the comment at its head is read. */
+/** Reads a script in another language: only the comment at its beginning. */
 function readOther (text: string, mentionedUsage: string | undefined): ScriptReading {
   const comment = headComment(text, text.startsWith('//') || text.startsWith('/*') ? '//' : '#')
   const usage = usageIn(comment) ?? mentionedUsage
   return { ...unread, about: aboutOf(comment), ...(usage !== undefined && { usage }) }
 }
 
-/** What each script needs from elsewhere; each module of the skill is read once. */
+/** Finds the external packages that each script needs. Each module of the skill is read once. */
 function needsOf (
   { path }: Folder,
   scripts: readonly Script[],

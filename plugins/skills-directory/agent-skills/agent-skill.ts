@@ -11,18 +11,18 @@ import { completePermissions } from '../shared/manifest.ts'
 import type { DescribedSkill, DescriberData, Folder } from '../shared/protocol.ts'
 import { defineTools, type ToolSource } from '../shared/tools.ts'
 
-/** What the format allows, in characters, and the most that is kept of a description. */
+/** The limits of the format, in characters; `descriptionMax` is the length at which a description is cut off. */
 const descriptionUsual = 1_024
 const descriptionMax = 8_192
 const compatibilityMax = 500
-/** Keys of the format. */
+/** The keys that the format defines for the frontmatter. */
 const formatKeys = new Set(['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools'])
 
 /**
- * A folder in the format of Agent Skills: a SKILL.md that tells an agent what to do, files it refers to, and scripts.
- * Made for other programs, it is read leniently: what is odd is warned of, and only what leaves no skill is a fault.
- * @param manifest a `skill.toml` that says `runtime = "agent"`, for permissions and version
- * @throws SkillFault
+ * Reads a folder in the format of Agent Skills: a SKILL.md with instructions for an agent, the files that it refers to,
+ * and scripts. Such folders are made for other programs too, so the reader is lenient: most defects give a warning.
+ * @param manifest the content of a `skill.toml` with `runtime = "agent"`: it may set permissions and version
+ * @throws SkillFault when no skill can be made of the folder
  */
 export async function readAgentSkill (
   folder: Folder, path: string, manifest: ManifestFrame, data: DescriberData
@@ -104,7 +104,7 @@ function checkOthers (values: Record<string, unknown>, warn: Warn): void {
   }
 }
 
-/** The description, or else the first paragraph of the instructions. */
+/** The description; where it is missing, the first paragraph of the instructions. @throws SkillFault without either */
 function describe (path: string, value: unknown, instructions: string, warn: Warn): string {
   let text = typeof value === 'string' ? value.trim() : ''
   if (text === '') {
@@ -129,7 +129,7 @@ function versionOf (metadata: unknown): string | undefined {
   return typeof text === 'string' && text !== '' && text.length <= 64 ? text : undefined
 }
 
-/** The tools that every such folder has. They run in a script thread; see agent-tools.ts. */
+/** The tools that every Agent Skills folder has. They run in a script thread; see agent-tools.ts. */
 function fileTools (name: string, description: string): ToolDefinition[] {
   const path =
     { name: 'path', type: 'string', description: 'Path within the skill\'s folder', maxLength: 4096 } as const
@@ -164,7 +164,11 @@ function firstOf (text: string): string {
   return text.length > 2000 ? `${text.slice(0, 1999)}…` : text
 }
 
-/** A module with the tools of one folder, named by its content: running calls keep the instructions they began with. */
+/**
+ * Writes a module with the tools of a folder. Its name is the hash of its content, so that running calls keep the
+ * instructions with which they began.
+ * @returns the path of the module
+ */
 async function writeModule (
   about: { folder: string, instructions: string },
   { cache_dir }: DescriberData

@@ -2,17 +2,17 @@ import { constants } from 'node:fs'
 import { open, opendir, realpath } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 
-/** The largest file that is read, in bytes, and the most files that are listed. */
+/** The maximum size of a file that is read, in bytes, and the maximum number of files in a list. */
 const readBytesMax = 16 * 1_048_576
 const listMax = 1_000
 const depthMax = 8
-/** Folders that no instructions refer to. */
+/** Folders that lists leave out, since instructions never refer to them. */
 const skipped = new Set(['node_modules', '__pycache__', '.git'])
 
 interface About { folder: string, instructions: string }
 interface Read { path: string, from_line: number, lines?: number, encoding: 'utf8' | 'base64' }
 
-/** The tools with which the files of an Agent Skills folder are read. They run in script threads. */
+/** The tools that read the files of an Agent Skills folder. They run in script threads. */
 export function toolsOf ({ folder, instructions }: About): Record<string, { run (parameters: never): unknown }> {
   return {
     instructions: { run: () => instructions },
@@ -21,7 +21,7 @@ export function toolsOf ({ folder, instructions }: About): Record<string, { run 
   }
 }
 
-/** Where a path within the folder really is. @throws Error when it leads out, or to nothing */
+/** Resolves all links of a path within the folder. @throws Error when it leads out of the folder or does not exist */
 async function within (folder: string, path: string): Promise<{ root: string, real: string }> {
   const root = await realpath(folder)
   const wanted = resolve(root, path)
@@ -39,7 +39,7 @@ async function within (folder: string, path: string): Promise<{ root: string, re
 
 async function read (folder: string, { path, from_line, lines, encoding }: Read): Promise<string> {
   const { real } = await within(folder, path)
-  // Neither a link that took the file's place meanwhile is followed, nor a FIFO waited for.
+  // The file may have been replaced meanwhile: a link is not followed, and opening a FIFO does not block.
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stats = await file.stat()
@@ -99,7 +99,7 @@ async function list (
   return { files, truncated }
 }
 
-/** The size of a file, or of what a link within the folder leads to; undefined for all else, which can't be read. */
+/** The size of a file, or of the target of a link within the folder, in bytes; undefined when it can't be read. */
 async function sizeOf (root: string, path: string): Promise<number | undefined> {
   try {
     const real = await realpath(path)

@@ -1,11 +1,11 @@
 import { childrenOf, type Literal, type Node, type NodeSource } from './node-source.ts'
 import type { ScriptArgument } from './script-arguments.ts'
 
-/** What a library that reads the command line is told of it. */
+/** The options and arguments that a script declares to its argument parser. */
 export interface OptionsReading {
   description: string | undefined
   usage: string | undefined
-  /** Undefined where only running the script would tell. */
+  /** Undefined when they can't be known without running the script. */
   arguments: ScriptArgument[] | undefined
   needs: boolean
 }
@@ -18,7 +18,7 @@ interface Call {
 }
 type Fields = ReadonlyMap<string, Literal>
 
-/** Reads what `parseArgs`, commander or yargs is told; undefined where the script uses none of them. */
+/** Reads the declarations for `parseArgs`, commander or yargs; undefined when the script uses no argument parser. */
 export function readOptions (
   source: NodeSource,
   calls: readonly Call[],
@@ -47,7 +47,7 @@ function reading (args: ScriptArgument[] | undefined, more: Partial<OptionsReadi
   }
 }
 
-/** `parseArgs({ options: { name: { type: 'string', … } }, allowPositionals: true })` */
+/** Reads `parseArgs({ options: { name: { type: 'string', … } }, allowPositionals: true })`. */
 function readParseArgs (source: NodeSource, config: Node | undefined): ScriptArgument[] | undefined {
   const property = (name: string): Node | undefined =>
     config?.getChildren('Property').find(({ firstChild }) => firstChild !== null && source.of(firstChild) === name)
@@ -76,7 +76,7 @@ function rest (name: string, least: number, description = 'What follows the opti
   return { name, kind: 'positional', type: 'string', description, required: least > 0, values: { least } }
 }
 
-/** `.option('-o, --out <file>', 'Where', 'a.txt')`, `.argument('<in>', 'What')` */
+/** Reads `.option('-o, --out <file>', 'Where', 'a.txt')` and `.argument('<in>', 'What')`. */
 function readCommander (source: NodeSource, calls: readonly Call[]): OptionsReading {
   const text = (name: string): string | undefined => source.string(calls.find(call => call.name === name)?.callArgs[0])
   const args: ScriptArgument[] = []
@@ -100,7 +100,7 @@ function readCommander (source: NodeSource, calls: readonly Call[]): OptionsRead
   return reading(whole ? args : undefined, { description: text('description'), usage: undefined, needs: required })
 }
 
-/** Calls of a chain stand within those that follow them. */
+/** Sorts calls by their position in the text: in the tree, a call of a chain is inside the calls that follow it. */
 function inOrder (calls: readonly Call[]): Call[] {
   return calls.toSorted((a, b) => (childrenOf(a.node).at(-1)?.from ?? 0) - (childrenOf(b.node).at(-1)?.from ?? 0))
 }
@@ -135,7 +135,7 @@ function commanderOption (
   }
 }
 
-/** `.option('name', { type, demandOption, describe, choices, default })` */
+/** Reads `.option('name', { type, demandOption, describe, choices, default })`. */
 function readYargs (source: NodeSource, calls: readonly Call[]): OptionsReading {
   const usage = source
     .string(calls.find(({ name, callee }) => name === 'usage' && callee.includes('.'))?.callArgs[0])

@@ -6,7 +6,7 @@ import { aboutOf, headComment } from './script-comments.ts'
 import type { NodeImports, ScriptReading } from './script-reading.ts'
 import { asksForOperands, placeholdersOf, usageIn } from './script-usage.ts'
 
-/** Reads a script for Node.js without running it. @param mentionedUsage how its instructions call it */
+/** Reads a script for Node.js without running it. @param mentionedUsage the usage that the instructions show */
 export function readNode (text: string, mentionedUsage: string | undefined): ScriptReading {
   const source = new NodeSource(text)
   const calls = source.all(['CallExpression']).map(node => ({ node, ...source.call(node) }))
@@ -28,7 +28,7 @@ export function readNode (text: string, mentionedUsage: string | undefined): Scr
   }
 }
 
-/** The packages that a script imports where it stands, without those of Node.js, and files beside it. */
+/** The packages that a module imports, without the built-in modules of Node.js, and the files that it imports. */
 export function importsOf (text: string): NodeImports {
   return importsIn(new NodeSource(text))
 }
@@ -70,19 +70,21 @@ function specifiersOf (source: NodeSource): string[] {
   })
 }
 
-/** Whether a script can do without. */
+/** Whether an import is within a `try` statement: the script can run without the package. */
 function isTried (node: Node): boolean {
   for (let at = node.parent; at !== null; at = at.parent) if (at.name === 'TryStatement') return true
   return false
 }
 
-/** Whether the source tells being run from being imported. */
+/** Whether the source distinguishes being run from being imported. */
 function isMain (text: string): boolean {
   if (/\brequire\.main\s*===?\s*module\b|\bmodule\s*===?\s*require\.main\b/.test(text)) return true
   return /\bimport\.meta\.main\b|\bprocess\.argv\s*\[\s*1\s*\]/.test(text)
 }
 
-/** Whether the source does something where it stands. A module that exports something may only prepare it. */
+/**
+ * Whether the top level of the source does something. A module that exports something may only prepare its exports.
+ */
 function acts (source: NodeSource): boolean {
   const statements = childrenOf(source.root)
   const exports =
@@ -103,7 +105,7 @@ function acts (source: NodeSource): boolean {
   })
 }
 
-/** `console.error('Usage: …')` */
+/** The usage in a printed text, such as `console.error('Usage: …')`. */
 function printedUsage (source: NodeSource): string | undefined {
   for (const node of source.all(['String', 'TemplateString'])) {
     const usage = /usage\s*:/i.test(source.of(node)) ? usageIn(source.string(node) ?? '') : undefined
@@ -112,7 +114,7 @@ function printedUsage (source: NodeSource): string | undefined {
   return undefined
 }
 
-/** What a script that reads `process.argv` itself takes; undefined where it does not. */
+/** The arguments of a script that reads `process.argv` itself; undefined when it does not. */
 function readArgv (
   source: NodeSource,
   usage: string | undefined
@@ -153,7 +155,7 @@ function readArgv (
   return { arguments: !passes && count > 0 && list.length === count ? list : undefined, least }
 }
 
-/** What `process.argv.length < 4` says, where the script is left then. */
+/** The minimum number of arguments by a test such as `process.argv.length < 4`, if the script ends when it is true. */
 function leastBy (source: NodeSource, { parent }: Node): number | undefined {
   if (parent === null || !/^process\.argv\.length$/.test(source.of(parent))) return undefined
   const statement = parent.parent?.parent?.parent
@@ -165,7 +167,7 @@ function leastBy (source: NodeSource, { parent }: Node): number | undefined {
   return Math.max(0, Number(number) - 2 + (operator === '<=' || operator?.startsWith('==') === true ? 1 : 0))
 }
 
-/** `const [,, input, output = 'x'] = process.argv`, `const [input] = process.argv.slice(2)` */
+/** Reads `const [,, input, output = 'x'] = process.argv` and `const [input] = process.argv.slice(2)`. */
 function patternOf (source: NodeSource, node: Node): Map<number, { name: string, optional: boolean }> | undefined {
   const call = node.parent?.name === 'MemberExpression' ? node.parent.parent : undefined
   const sliced = call?.name === 'CallExpression' && source.of(call) === 'process.argv.slice(2)'
@@ -196,8 +198,8 @@ function isOptional (source: NodeSource, node: Node | null): boolean {
 }
 
 /**
- * Whether the script is left without a value: `if (!input) { … process.exit(1) }`. What is not asked for may well be
- * needed, too.
+ * Whether the script ends when a value is missing: `if (!input) { … process.exit(1) }`. A script may need a value
+ * without such a test, too.
  */
 function isRefused (source: NodeSource, name: string): boolean {
   if (name === '') return true

@@ -3,21 +3,21 @@ import { parseWithin } from '../shared/parse-within.ts'
 
 export type Node = ReturnType<typeof parser.parse>['topNode']
 
-/** A value that stands in the source. */
+/** The value of a literal in the source. */
 export type Literal = string | number | boolean | null | readonly Literal[] | ReadonlyMap<string, Literal>
 
 const typed = parser.configure({ dialect: 'ts' })
 const depthMax = 20
 
 /**
- * The syntax tree of a JavaScript or TypeScript module, and what can be known of its expressions. Nothing of it is
- * run.
+ * The syntax tree of a JavaScript or TypeScript module, and the values of its expressions, as far as they can be known
+ * without running the module.
  */
 export class NodeSource {
   readonly text: string
   readonly root: Node
 
-  /** @throws Error when the text is none that can be read in time */
+  /** @throws Error when the text can't be parsed in time */
   constructor(text: string) {
     this.text = text
     this.root = parseWithin(typed, text).topNode
@@ -35,7 +35,7 @@ export class NodeSource {
     return nodes
   }
 
-  /** What a call calls (`program.option(…).argument`: its last name), and with what. */
+  /** The function that a call calls, its last name (`argument` in `program.option(…).argument`), and its arguments. */
   call (node: Node): { callee: string, name: string, callArgs: Node[] } {
     const callee = node.firstChild === null ? '' : this.of(node.firstChild)
     const callArgs = childrenOf(node.getChild('ArgList')).filter(
@@ -45,8 +45,8 @@ export class NodeSource {
   }
 
   /**
-   * The value of an expression; an object as far as its fields are known; undefined where only running the module
-   * would tell.
+   * The value of an expression; of an object, the fields that are known. Undefined when the value can't be known
+   * without running the module.
    */
   value (node: Node | null | undefined, depth = 0): Literal | undefined {
     if (node === null || node === undefined || depth > depthMax) return undefined

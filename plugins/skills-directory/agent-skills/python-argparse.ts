@@ -1,13 +1,13 @@
 import type { Node, PythonCall, PythonSource } from './python-source.ts'
 import type { ScriptArgument } from './script-arguments.ts'
 
-/** What an argument parser of the source says. */
+/** The declarations that a script makes to its argument parser. */
 export interface ParserReading {
   description: string | undefined
   usage: string | undefined
-  /** Undefined where only running the script would tell. */
+  /** Undefined when they can't be known without running the script. */
   arguments: ScriptArgument[] | undefined
-  /** Whether it is known that it refuses to be called without arguments. */
+  /** Whether the script is known to refuse a call without arguments. */
   needs: boolean
 }
 
@@ -16,10 +16,10 @@ interface FoundCall {
   call: PythonCall
 }
 
-/** Actions by which an option takes no value, and those by which it takes one. */
+/** The actions of options without a value, and of options with a value. */
 const flagActions = new Set(['store_true', 'store_false', 'store_const', 'append_const', 'count'])
 const valueActions = new Set(['store', 'append', 'extend'])
-/** Statements in which a call may be made several times, or not at all. */
+/** Statements and expressions that may run a call several times, or not at all. */
 const branches = new Set([
   'ForStatement',
   'WhileStatement',
@@ -28,7 +28,7 @@ const branches = new Set([
   'LambdaExpression'
 ])
 
-/** Reads `argparse.ArgumentParser(…)` and its `add_argument(…)`; undefined where there is none. */
+/** Reads `argparse.ArgumentParser(…)` and its `add_argument(…)`; undefined when the script has no such parser. */
 export function readArgparse (source: PythonSource, all: readonly FoundCall[]): ParserReading | undefined {
   const made = all.filter(({ call }) => /^(?:argparse\.)?ArgumentParser$/.test(call.name))
   const [parser] = made
@@ -62,7 +62,7 @@ export function readArgparse (source: PythonSource, all: readonly FoundCall[]): 
   }
 }
 
-/** The names of the parser and of its groups; those of groups of which only one argument may be given. */
+/** The variables of the parser and its groups; `exclusive` has the groups whose arguments exclude each other. */
 function receiversOf (
   source: PythonSource,
   parser: Node,
@@ -83,7 +83,7 @@ function receiversOf (
   return { receivers, exclusive }
 }
 
-/** Whether another function is given the parser or a group, to which it may add. */
+/** Whether the parser or a group is passed to another function, which may add arguments to it. */
 function isPassedOn (source: PythonSource, all: readonly FoundCall[], receivers: ReadonlySet<string>): boolean {
   const isReceiver = (node: Node): boolean => node.name === 'VariableName' && receivers.has(source.of(node))
   return all.some(
@@ -96,7 +96,7 @@ function assignedTo (source: PythonSource, { parent }: Node): string | undefined
   return target?.name === 'VariableName' ? source.of(target) : undefined
 }
 
-/** Whether a call is made once, whatever happens; the guard of the main program does not count. */
+/** Whether a call always runs exactly once. The guard of the main program is not a condition here. */
 function isUnconditional (node: Node): boolean {
   for (let at = node.parent; at !== null; at = at.parent) {
     if (branches.has(at.name) || (at.name === 'IfStatement' && at.parent?.name !== 'Script')) return false
@@ -104,7 +104,11 @@ function isUnconditional (node: Node): boolean {
   return true
 }
 
-/** One argument, or two for a flag with its opposite, none for what only helps; undefined where it can't be known. */
+/**
+ * Reads `add_argument(…)`.
+ * @returns one argument; two for a flag and its opposite; none for `--help` or `--version`; undefined when the argument
+ * can't be known without running the script
+ */
 function readArgument (source: PythonSource, call: PythonCall, exclusive: boolean): ScriptArgument[] | undefined {
   const { named, spread } = call
   const names = call.positional.map(node => source.string(node)).filter(name => name !== undefined)
@@ -150,7 +154,7 @@ function flagPair ({ name, description }: Named, flag: string): ScriptArgument[]
   return [of(name, flag, description), of(`no_${name}`, flag.replace(/^--/, '--no-'), `The opposite of ${flag}`)]
 }
 
-/** Type, choices and default of a value. */
+/** The type, choices and default of an argument's value. */
 export function valueOf (
   source: PythonSource,
   named: PythonCall['named'],
@@ -176,7 +180,7 @@ export function valueOf (
   return { type, ...(choices !== undefined && { choices }), ...(preset && { default: initial }) }
 }
 
-/** `choices=["a", "b"]`, `type=click.Choice(["a", "b"])`, or what a `metavar="true|false"` says. */
+/** The choices in `choices=["a", "b"]`, `type=click.Choice(["a", "b"])` or `metavar="true|false"`. */
 function choicesOf (source: PythonSource, named: PythonCall['named']): (string | number)[] | undefined {
   const typeNode = named.get('type')
   const choice = typeNode?.name === 'CallExpression' ? source.call(typeNode) : undefined
@@ -212,8 +216,7 @@ function manyOf (source: PythonSource, nargs: Node | undefined): ScriptArgument[
 }
 
 /**
- * What is said of an argument, with what stands in for it in the text; and its default, where that goes without
- * saying.
+ * The help text of an argument, with its placeholders replaced and the default added where the text does not name it.
  */
 export function helpOf (source: PythonSource, named: PythonCall['named'], name: string): string {
   const help = source.string(named.get('help')) ?? ''

@@ -2,13 +2,13 @@ import { childrenOf, parametersOf, type Node, type PythonSource } from './python
 import type { ScriptArgument } from './script-arguments.ts'
 import { placeholdersOf } from './script-usage.ts'
 
-/** What a script that reads `sys.argv` itself takes. */
+/** The arguments of a script that reads `sys.argv` itself. */
 export interface ArgvReading {
-  /** Undefined where only running the script would tell. */
+  /** Undefined when they can't be known without running the script. */
   arguments: ScriptArgument[] | undefined
-  /** How many it needs at least, as far as that is known. */
+  /** The minimum number of arguments, as far as it is known. */
   least: number
-  /** Whether all of them are passed on, or looked through. */
+  /** Whether the script uses the whole list, for example passes it on or loops over it. */
   passes: boolean
 }
 
@@ -22,10 +22,10 @@ interface Bounds {
   most: number
 }
 
-/** The most arguments that are told apart by their place. */
+/** The maximum number of positional arguments that are read. */
 const placesMax = 20
 
-/** Undefined where the script does not look at `sys.argv`. */
+/** Reads the uses of `sys.argv`; undefined when the script does not use it. */
 export function readArgv (source: PythonSource, usage: string | undefined): ArgvReading | undefined {
   const argvNodes = source.all(['MemberExpression', 'VariableName']).filter(node => isArgv(source, node))
   if (argvNodes.length === 0) return undefined
@@ -64,20 +64,20 @@ function isLength (source: PythonSource, node: Node): boolean {
   return call?.name === 'CallExpression' && source.call(call).name === 'len'
 }
 
-/** `len(sys.argv) != 3` */
+/** The comparison of a length, such as `len(sys.argv) != 3`. */
 function comparisonOf (source: PythonSource, node: Node): Node | undefined {
   const call = isLength(source, node) ? node.parent?.parent : undefined
   return call?.parent?.name === 'BinaryExpression' ? call.parent : undefined
 }
 
-/** The place that is looked at, `sys.argv[1]`; undefined for all else. */
+/** The index in `sys.argv[1]`; undefined for any other expression. */
 function indexOf (source: PythonSource, { parent, to }: Node): number | undefined {
   if (parent?.name !== 'MemberExpression') return undefined
   const [, index] = /^\s*\[\s*(\d+)\s*\]$/.exec(source.of({ from: to, to: parent.to })) ?? []
   return index === undefined ? undefined : Number(index)
 }
 
-/** What a guard that ends the script says of how many there must be. */
+/** Narrows the number of arguments by a comparison that ends the script when it is true. */
 function limit (bounds: Bounds, source: PythonSource, comparison: Node): void {
   const statement = conditionOf(comparison)
   const body = statement?.getChild('Body')
@@ -101,7 +101,7 @@ function limit (bounds: Bounds, source: PythonSource, comparison: Node): void {
   else if (operator === '>') bounds.most = high
 }
 
-/** The `if` whose condition a comparison is, alone or as one of several of which any is enough. */
+/** The `if` statement whose condition is the comparison, alone or as an operand of `or`. */
 function conditionOf (comparison: Node): Node | undefined {
   let at = comparison
   for (;;) {
@@ -114,7 +114,7 @@ function conditionOf (comparison: Node): Node | undefined {
   }
 }
 
-/** Whether a block is left at its end. */
+/** Whether the last statement of a block leaves the function or ends the script. */
 function ends (source: PythonSource, body: Node): boolean {
   const last = childrenOf(body).at(-1)
   if (last === undefined) return false
@@ -126,7 +126,7 @@ function ends (source: PythonSource, body: Node): boolean {
   )
 }
 
-/** Whether a place is only looked at where the script has made sure that it is there. */
+/** Whether the script reads an argument only after it has checked that the argument exists. */
 function isGuarded (source: PythonSource, node: Node): boolean {
   for (let at = node; at.parent !== null; at = at.parent) {
     const { parent } = at
@@ -136,7 +136,7 @@ function isGuarded (source: PythonSource, node: Node): boolean {
   return false
 }
 
-/** What decides whether a part of an expression or statement is reached. */
+/** The conditions that decide whether a part of an expression or statement is evaluated. */
 function deciding (whole: Node, part: Node): Node[] {
   const otherNodes = childrenOf(whole).filter(({ from }) => from !== part.from)
   switch (whole.name) {
@@ -153,7 +153,7 @@ function deciding (whole: Node, part: Node): Node[] {
   }
 }
 
-/** The arguments whose names are known. */
+/** The arguments whose names are known, from variables of the script or from its usage. */
 function argumentsOf (
   source: PythonSource,
   uses: readonly Use[],
@@ -183,11 +183,11 @@ function argumentsOf (
 }
 
 const types: Readonly<Record<string, ScriptArgument['type']>> = { int: 'integer', float: 'number' }
-/** Calls whose value is still that of their argument. */
+/** Functions and methods whose result is the same value in another form. */
 const wrapper =
   /^(?:int|float|str|(?:pathlib\.)?Path|os\.path\.\w+|os\.fspath)$|\.(?:strip|lower|upper|resolve|absolute|expanduser)$/
 
-/** What the script calls the value: the variable it goes to, or the parameter of its function. */
+/** The name that the script gives to the value: the variable that it is assigned to, or the parameter of a function. */
 function nameOf (source: PythonSource, node: Node): { name: string, type: ScriptArgument['type'] } | undefined {
   let type: ScriptArgument['type'] = 'string'
   let argument = node
@@ -212,7 +212,7 @@ function nameOf (source: PythonSource, node: Node): { name: string, type: Script
   return undefined
 }
 
-/** What a function of the script calls the value that it is given there. */
+/** The name of the parameter to which a call of one of the script's functions passes the value. */
 function parameterFor (source: PythonSource, node: Node, argument: Node): string | undefined {
   const call = source.call(node)
   const place = call.positional.findIndex(({ from }) => from === argument.from)

@@ -2,7 +2,10 @@ import { helpOf, valueOf, type ParserReading } from './python-argparse.ts'
 import { childrenOf, parametersOf, type Node, type PythonCall, type PythonSource } from './python-source.ts'
 import type { ScriptArgument } from './script-arguments.ts'
 
-/** Reads the one command of `@click.command()` with its options and arguments; undefined where there is none. */
+/**
+ * Reads `@click.command()` with its options and arguments; undefined when the script has no command. With several
+ * commands, the arguments are not known.
+ */
 export function readClick (source: PythonSource): ParserReading | undefined {
   const decorated = source.all(['DecoratedStatement']).map(node => ({
     node,
@@ -41,7 +44,7 @@ function readAll (
     const kind = /^(?:click\.)?(option|argument)$/.exec(call.name)?.[1]
     if (kind === undefined) {
       if (/^(?:click\.)?(?:command|version_option|help_option|pass_context|pass_obj)$/.test(call.name)) continue
-      return undefined // a decorator of its own may add anything
+      return undefined // a decorator of the script's own may add options
     }
     const read = kind === 'option' ? readOption(source, call, taken) : readPositional(source, call)
     if (read === undefined) return undefined
@@ -111,7 +114,7 @@ function isFlag (source: PythonSource, { named }: PythonCall): boolean {
   return on('is_flag') || on('count') || named.has('flag_value') || switched
 }
 
-/** Where no type is given, click takes that of the default. */
+/** The type of the default, which click uses for an option without a type. */
 function typeOfDefault (source: PythonSource, named: PythonCall['named']): Partial<Pick<ScriptArgument, 'type'>> {
   const initial = named.has('type') ? undefined : source.value(named.get('default'))
   if (typeof initial !== 'number') return {}

@@ -8,12 +8,12 @@ import { aboutOf, headComment } from './script-comments.ts'
 import type { PythonImport, ScriptReading } from './script-reading.ts'
 import { asksForOperands, usageIn } from './script-usage.ts'
 
-/** Other libraries that read the command line, of which the source alone tells too little. */
+/** Other argument parsers. Their options can't be read from the source alone. */
 const otherParsers = new Set([
   'typer.run', 'typer.Typer', 'fire.Fire', 'OptionParser', 'optparse.OptionParser', 'getopt.getopt',
   'getopt.gnu_getopt', 'docopt', 'absl.app.run', 'app.run'
 ])
-/** Calls that only prepare something, such as a library makes when it is imported. */
+/** Calls that only prepare something; libraries make such calls when they are imported. */
 const preparing = new Set([
   'sys.path', 'sys.stdout', 'sys.stderr', 'os.environ', 'logging', 'logger', 'log', 'warnings', 'locale', 'signal',
   'atexit', 'matplotlib', 'plt', 'np', 'numpy', 'pd', 'pandas', 'torch', 'random', 'load_dotenv', 'dotenv', 'register'
@@ -24,7 +24,7 @@ function prepares (call: string): boolean {
   return preparing.has(first) || preparing.has(`${first}.${second}`)
 }
 
-/** Reads a Python script without running it. @param mentionedUsage how its instructions call it */
+/** Reads a Python script without running it. @param mentionedUsage the usage that the instructions show */
 export function readPython (text: string, mentionedUsage: string | undefined): ScriptReading {
   const source = new PythonSource(skeletonOf(text))
   const calls = source.all(['CallExpression']).map(node => ({ node, call: source.call(node) }))
@@ -56,7 +56,7 @@ function interfaceOf (
   return {}
 }
 
-/** What the script says of how it is called: to its parser, in its docstring, or in what it prints. */
+/** The usage of the script: from its argument parser, its docstring, or a text that it prints. */
 function usageOf (
   source: PythonSource,
   parser: ParserReading | undefined,
@@ -77,7 +77,7 @@ function usageOf (
   return undefined
 }
 
-/** `if __name__ == "__main__":` with something to do: libraries may only say there that they are none to be run. */
+/** Whether `if __name__ == "__main__":` has a body that does something: a library may only raise an error there. */
 function isGuarded (source: PythonSource): boolean {
   return source.root.getChildren('IfStatement').some(node => {
     if (!/^if\s*\(?\s*(?:__name__\s*==\s*(['"])__main__\1|(['"])__main__\2\s*==\s*__name__)/.test(source.of(node)))
@@ -91,8 +91,8 @@ function isGuarded (source: PythonSource): boolean {
 }
 
 /**
- * Whether the source does something where it stands, outside functions: puts something out, reads arguments, calls
- * what is not only preparing.
+ * Whether the source does something outside functions: it prints, reads arguments, or makes a call that does not only
+ * prepare something.
  */
 function acts (source: PythonSource): boolean {
   const outside = (node: Node): boolean => {
@@ -119,11 +119,11 @@ function inlineMetadata (text: string): { inline?: string[] } {
     const { dependencies } = parse(block.replace(/^# ?/gm, ''))
     return { inline: Array.isArray(dependencies) ? dependencies.filter(name => typeof name === 'string') : [] }
   } catch {
-    return {} // no TOML: what runs the script will say so
+    return {} // invalid TOML: the program that runs the script reports it
   }
 }
 
-/** What a script needs to be there: not what it can do without, or imports for types only. */
+/** The modules that a script needs, without optional imports and imports for types only. */
 export function importsOf (text: string): PythonImport[] {
   return importsIn(new PythonSource(skeletonOf(text)))
 }

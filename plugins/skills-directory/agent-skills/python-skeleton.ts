@@ -1,4 +1,4 @@
-/** What makes the body of a function or class worth reading: arguments, imports, what it says of its usage. */
+/** Words that make the body of a function or class worth parsing: they are about arguments, imports or usage. */
 const words = [
   'argv', 'argparse', 'ArgumentParser', 'OptionParser', 'add_\\w+', 'parse_\\w*args', 'import\\s', 'click\\.',
   'typer\\.', 'fire\\.', 'getopt', 'docopt', 'usage\\s*:'
@@ -7,8 +7,8 @@ const telling = new RegExp(`\\b(?:${words.join('|')})`, 'i')
 const block = /^(?:async\s+def|def|class)\s/
 
 /**
- * A Python script without the bodies of functions and classes that say nothing of how it is called: parsing takes
- * nearly all of the time that reading a script does, and most of a script is such bodies.
+ * A Python script without those bodies of functions and classes that have no such word. Parsing takes nearly all of the
+ * time of reading a script, and most of a script consists of such bodies.
  */
 export function skeletonOf (text: string): string {
   const kept: string[] = []
@@ -40,7 +40,7 @@ export function skeletonOf (text: string): string {
   return kept.join('\n')
 }
 
-/** The last line of a definition's head: that of the colon behind its parentheses. */
+/** The index of the last line of a definition's head: the line with the colon after its parentheses. */
 function headEndOf (lines: readonly string[], from: number): number {
   let depth = 0
   for (let i = from; i < lines.length; i++) {
@@ -51,7 +51,7 @@ function headEndOf (lines: readonly string[], from: number): number {
   return lines.length - 1
 }
 
-/** Whether a text of several lines is open, `"""` or `'''`. */
+/** Tracks whether a line is within a string of several lines, `"""` or `'''`. */
 class Quotes {
   #open: string | undefined
 

@@ -4,22 +4,22 @@ import { decode, dedent, numberOf, unescape } from './python-strings.ts'
 
 export type Node = ReturnType<typeof parser.parse>['topNode']
 
-/** A value that stands in the source, as far as it can be known without running it. */
+/** The value of an expression in the source, as far as it can be known without running the script. */
 export type Literal = string | number | boolean | null | readonly Literal[]
 
 export interface PythonCall {
-  /** `argparse.ArgumentParser` */
+  /** The called name, such as `argparse.ArgumentParser`. */
   name: string
   positional: Node[]
   named: Map<string, Node>
-  /** Whether it has `*list` or `**table`, of which nothing can be known. */
+  /** Whether it has `*list` or `**table`, whose values can't be known. */
   spread: boolean
 }
 
-/** How deep an expression is looked into. */
+/** The maximum depth of an expression that is evaluated. */
 const depthMax = 20
 
-/** The syntax tree of a Python script, and what can be known of its expressions. Nothing of it is run. */
+/** The syntax tree of a Python script, and the values of its expressions that can be known without running it. */
 export class PythonSource {
   readonly text: string
   readonly root: Node
@@ -27,7 +27,7 @@ export class PythonSource {
   readonly docstring: string | undefined
   readonly #constants = new Map<string, Node>()
 
-  /** @throws Error when the text is none that can be read in time */
+  /** @throws Error when the text can't be parsed in time */
   constructor(text: string) {
     this.text = text
     this.root = parseWithin(parser, text).topNode
@@ -50,7 +50,7 @@ export class PythonSource {
     return this.text.slice(from, to)
   }
 
-  /** The docstring that a statement is. */
+  /** The text of a statement that is a docstring; otherwise undefined. */
   docstringAt (statement: Node | undefined): string | undefined {
     const inner = statement?.name === 'ExpressionStatement' ? statement.firstChild : null
     if (inner?.name !== 'String' && inner?.name !== 'ContinuedString') return undefined
@@ -58,7 +58,7 @@ export class PythonSource {
     return typeof value === 'string' ? dedent(value) : undefined
   }
 
-  /** All nodes with one of these names, below one (the whole source by default), in the order of the text. */
+  /** All nodes with one of these names, below a node (by default the whole source), in the order of the text. */
   all (names: readonly string[], within: Node = this.root): Node[] {
     const nodes: Node[] = []
     const cursor = within.cursor()
@@ -67,7 +67,7 @@ export class PythonSource {
     return nodes
   }
 
-  /** What a call calls, and with what; also of decorators. */
+  /** The name and the arguments of a call, or of a decorator. */
   call (node: Node): PythonCall {
     const list = node.getChild('ArgList')
     const end = list?.from ?? node.to
@@ -87,7 +87,7 @@ export class PythonSource {
     return call
   }
 
-  /** The value of an expression; undefined where only running the script would tell. */
+  /** The value of an expression; undefined when it can't be known without running the script. */
   value (node: Node | null | undefined, depth = 0): Literal | undefined {
     if (node === null || node === undefined || depth > depthMax) return undefined
     switch (node.name) {
@@ -126,7 +126,7 @@ export class PythonSource {
     }
   }
 
-  /** The text of an expression, if it is one. */
+  /** The value of an expression that is a string; otherwise undefined. */
   string (node: Node | null | undefined): string | undefined {
     const value = this.value(node)
     return typeof value === 'string' ? value : undefined
@@ -142,7 +142,7 @@ export class PythonSource {
     return values.every(value => value !== undefined) ? values : undefined
   }
 
-  /** An f-string, with `…` for what is not known. */
+  /** The text of an f-string, with `…` in place of values that are not known. */
   #formatted (node: Node, depth: number): string {
     const text = this.of(node)
     const quote = /^[A-Za-z]*("""|'''|"|')/.exec(text)
@@ -168,7 +168,7 @@ export class PythonSource {
       : undefined
   }
 
-  /** What is only another form of its argument: `list(NAMES)`, `NAMES.keys()`, `dedent("…")`. */
+  /** The value of a call that only changes the form of its argument: `list(NAMES)`, `NAMES.keys()`, `dedent("…")`. */
   #called (node: Node, depth: number): Literal | undefined {
     const {
       name,
@@ -201,14 +201,14 @@ export function childrenOf (node: Node): Node[] {
   return nodes
 }
 
-/** The names of a function's parameters that are found by their place. */
+/** The names of a function's positional parameters. */
 export function parametersOf (source: PythonSource, definition: Node): string[] {
   return argumentsOf(definition.getChild('ParamList')).flatMap(([first]) =>
     first?.name === 'VariableName' ? [source.of(first)] : []
   )
 }
 
-/** What stands between commas of a list in parentheses. */
+/** The nodes of each item in a list in parentheses. */
 function argumentsOf (list: Node | null): Node[][] {
   const groups: Node[][] = [[]]
   for (const child of list === null ? [] : childrenOf(list)) {

@@ -1,10 +1,10 @@
-/** The number that a literal is. */
+/** The value of a number literal. */
 export function numberOf (text: string): number | undefined {
   const number = Number(text.replaceAll('_', ''))
   return Number.isFinite(number) ? number : undefined
 }
 
-/** The text that a string literal is; undefined for bytes. */
+/** The value of a string literal; undefined for bytes. */
 export function decode (text: string): string | undefined {
   const [whole, prefix = '', quote = ''] = /^([A-Za-z]*)("""|'''|"|')/.exec(text) ?? []
   if (whole === undefined || /b/i.test(prefix)) return undefined
@@ -22,7 +22,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\n': ''
 }
 
-/** A text with its escapes replaced. */
+/** A text with its escape sequences replaced. */
 export function unescape (text: string): string {
   return text.replaceAll(
     /\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\s\S]))/g,
@@ -33,7 +33,7 @@ export function unescape (text: string): string {
   )
 }
 
-/** A docstring without the indentation that its lines share. */
+/** A docstring without the indentation that all of its lines have. */
 export function dedent (text: string): string {
   const [first = '', ...lines] = text.split(/\r?\n/)
   const indents = lines.filter(line => line.trim() !== '').map(line => /^\s*/.exec(line)?.[0].length ?? 0)

@@ -1,19 +1,19 @@
 import { PARAMETER_NAME, type CommandTemplate, type JsonObject } from '../../../kernel/index.ts'
 import type { ParameterSource } from '../shared/tools.ts'
 
-/** An argument of a script, as its source tells. */
+/** An argument of a script, as declared in its source. */
 export interface ScriptArgument {
-  /** What the script calls it; a parameter's name is made of it. */
+  /** The name in the script, from which the parameter's name is made. */
   name: string
   kind: 'positional' | 'option' | 'flag'
-  /** `--output` or `-o`; of options and flags. */
+  /** `--output` or `-o`; only for options and flags. */
   flag?: string
   type: 'string' | 'integer' | 'number'
   description: string
   required: boolean
   /**
-   * How many values follow: one where absent, or a list of at least `least` (and at most `most`). `rest`: all that is
-   * left, options too.
+   * The number of values: one when absent, or a list of at least `least` (and at most `most`). With `rest`, the list
+   * takes all remaining arguments, also those that look like options.
    */
   values?: { least: number, most?: number, rest?: boolean }
   /** Whether the option may be given several times, once for each value. */
@@ -25,15 +25,15 @@ export interface ScriptArgument {
 /** All arguments of a script. */
 export interface ScriptInterface {
   arguments: readonly ScriptArgument[]
-  /** Whether `--` ends the options, so that what follows is never taken for one. */
+  /** Whether `--` ends the options, so that no argument after it is taken for an option. */
   dashes: boolean
 }
 
 type Part = CommandTemplate['parts'][number]
 
 /**
- * What a script's arguments are in a call: parameters, what must hold of them together, and where they stand in the
- * command.
+ * The arguments of a script in the form of a tool: parameters, rules for combinations of parameters, and the template
+ * of the command.
  */
 export interface ScriptCall {
   parameters: ParameterSource[]
@@ -45,7 +45,7 @@ const parametersMax = 48
 const descriptionMax = 1_000
 const defaultMax = 200
 
-/** Parameters and a command of a script's arguments; undefined where they can't be made. */
+/** The parameters and the command for a script's arguments; undefined when there are too many or names are equal. */
 export function callOf ({ arguments: args, dashes }: ScriptInterface): ScriptCall | undefined {
   const names = args.length > parametersMax ? undefined : nameAll(args)
   if (names === undefined) return undefined
@@ -67,7 +67,7 @@ export function callOf ({ arguments: args, dashes }: ScriptInterface): ScriptCal
   }
 }
 
-/** How a script is called, in one line. */
+/** The usage of a script, in one line. */
 export function usageLine (file: string, { arguments: args }: ScriptInterface): string {
   const words = args.map(({ name, kind, flag = '', required, values, choices }) => {
     const value = choices === undefined ? `<${name}>` : choices.join('|')
@@ -82,7 +82,7 @@ function literal (text: string): Part {
   return { kind: 'argument', pieces: [{ literal: text }] }
 }
 
-/** What is left out of the command where its parameter is absent. */
+/** The part of the command for an argument; it is left out when the parameter is absent. */
 function partOf ({ kind, flag = '', values, repeated = false }: ScriptArgument, parameter: string): Part {
   if (kind === 'flag') return { kind: 'group', parts: [{ kind: 'when', parameter }, literal(flag)] }
   if (kind === 'positional')
@@ -91,8 +91,8 @@ function partOf ({ kind, flag = '', values, repeated = false }: ScriptArgument, 
       parts: [values === undefined ? { kind: 'argument', pieces: [{ parameter }] } : { kind: 'spread', parameter }]
     }
   if (values !== undefined) return { kind: 'group', parts: [literal(flag), { kind: 'spread', parameter }] }
-  // `-o` takes what follows it in the same argument, longer ones what follows `=`: neither mistakes a value for an
-  // option.
+  // The value is written in the same argument, directly after `-o` or after `--output=`, so that a value that begins
+  // with `-` is not taken for an option.
   const lead = flag.length === 2 ? flag : `${flag}=`
   return {
     kind: 'group',
@@ -147,7 +147,7 @@ function fits (value: string | number, type: ScriptArgument['type'], choices: Sc
   return typed && (choices === undefined || choices.includes(value))
 }
 
-/** An argument that is found by its place needs those before it. */
+/** Optional positional arguments require those before them: the required parameters, by parameter. */
 function needsOf (args: readonly ScriptArgument[], names: readonly string[]): Record<string, string[]> {
   const needs: Record<string, string[]> = {}
   const before: string[] = []
@@ -160,10 +160,10 @@ function needsOf (args: readonly ScriptArgument[], names: readonly string[]): Re
   return needs
 }
 
-/** Names that mean something to every JavaScript object. */
+/** Names that every JavaScript object inherits. */
 const reserved = new Set(['constructor', 'prototype'])
 
-/** A name for each; undefined where two have the same. */
+/** A parameter name for each argument; undefined when two arguments would have the same name. */
 function nameAll (args: readonly ScriptArgument[]): string[] | undefined {
   const names = args.map(({ name }) => {
     const clean = name

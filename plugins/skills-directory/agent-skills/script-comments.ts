@@ -1,7 +1,7 @@
-/** The longest description of a script, in characters. */
+/** The maximum length of a script's description, in characters. */
 const aboutMax = 500
 
-/** Paragraphs that say nothing of what a script does. */
+/** Paragraphs that do not describe a script: licences, usages, settings of linters and the like. */
 const noise = [
   /^(?:copyright|©|\(c\)|licen[cs]ed?\b|spdx-|all rights reserved|permission is hereby granted)/i,
   /^this (?:file|program) is (?:part of|free software)/i,
@@ -16,7 +16,7 @@ const noise = [
   /^[-=#*_~+/\\|\s]*$/
 ]
 
-/** The first paragraph of a text that tells what a script is for, in one line; empty where there is none. */
+/** The first paragraph of a text that describes the script, in one line; empty when there is none. */
 export function aboutOf (text: string): string {
   for (const block of text.split(/\n\s*\n/)) {
     const lines = block
@@ -32,17 +32,17 @@ export function aboutOf (text: string): string {
   return ''
 }
 
-/** Lines as running text; a short first line above a sentence is a title. */
+/** Joins lines to a running text. A short first line above a sentence is a title, and gets a full stop. */
 function sentences ([title = '', ...lines]: readonly string[]): string {
   const titled = title.length < 60 && /[\w)]$/.test(title) && /^[A-Z]/.test(lines[0] ?? '')
   return [titled ? `${title}.` : title, ...lines].join(' ').replace(/\s+/g, ' ')
 }
 
 /**
- * The comment at the head of a script that is about the script: the first of the file, or one with an empty line
- * behind it. Another is about the line that follows it.
- * @param mark what begins a comment: `#` or `//`
- * @returns its text without the marks
+ * The comment at the beginning of a script that is about the whole script: the first comment of the file, or a comment
+ * with an empty line after it. A comment without an empty line is about the line that follows it.
+ * @param mark the sign that begins a comment
+ * @returns the text of the comment without the marks
  */
 export function headComment (text: string, mark: '#' | '//'): string {
   const code = text.replace(/^\uFEFF/, '').replace(/^#![^\n]*(?:\n|$)/, '')

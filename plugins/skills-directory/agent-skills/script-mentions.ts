@@ -4,25 +4,25 @@ import { isThere, readText } from '../shared/files.ts'
 import type { Folder } from '../shared/protocol.ts'
 import { isInstructions, REFERENCES, SCRIPTS } from '../shared/script-files.ts'
 
-/** The most texts that are read for names of scripts, and their most bytes, each and in all. */
+/** The limits of the texts that are searched for names of scripts: their number, the bytes of each, and all bytes. */
 const textsMax = 50
 const textBytesMax = 262_144
 const textsBytesMax = 1_048_576
 
 const runners = 'python[\\d.]*|bash|sh|zsh|node|tsx|ruby|perl|uv run|npx|deno run'
-/** What stands before a script that is called: what runs it, its options, and perhaps folders. */
+/** Matches the text before a script's name in a call: the interpreter, its options, and possibly folders. */
 const called = new RegExp(`(?:^|[\\s\`$(;&|])(?:${runners})\\s+(?:-\\S+\\s+)*(?:["']?[\\w./$\\{}-]*/)?$`)
 
-/** What the instructions say of a script. */
+/** The mentions of a script in the instructions. */
 export interface Mention {
   named: boolean
-  /** How they call it: its name and what follows. */
+  /** The first call with arguments: the script's name and its arguments. */
   usage?: string
-  /** Whether they never call it without arguments. */
+  /** Whether each of the calls has arguments. */
   always: boolean
 }
 
-/** The instructions of a skill with the texts beside them. */
+/** The instructions of a skill, and the Markdown files in its folder and its folders of references. */
 export function instructionTexts ({ path }: Folder, instructions: string): string[] {
   const texts = [instructions]
   let left = textsBytesMax
@@ -36,7 +36,7 @@ export function instructionTexts ({ path }: Folder, instructions: string): strin
         const text = readText(join(at, name), Math.min(left, textBytesMax))
         left -= text.length
         texts.push(text)
-      } catch {} // too large, or no text: it names nothing
+      } catch {} // too large, or not a text: it has no mentions
     }
   }
   return texts
@@ -50,7 +50,7 @@ function markdownIn (folder: string): string[] {
   }
 }
 
-/** What these texts say of the script with this path within `scripts/`. */
+/** Finds the mentions of a script in texts. @param file the script's path within `scripts/` */
 export function mentionOf (texts: readonly string[], file: string): Mention {
   const stem = file.slice(0, file.length - extname(file).length)
   const module = `${SCRIPTS}.${stem.replaceAll('/', '.')}`
@@ -90,7 +90,10 @@ interface Place {
   length: number
 }
 
-/** Where a word stands, perhaps with its ending, in the line that it is part of; lines that end with `\` go on. */
+/**
+ * The places of a word, with its ending if it has one, and the line around each place. A line that ends with `\`
+ * continues in the next line.
+ */
 function placesOf (text: string, word: string, ending: string): Place[] {
   const places: Place[] = []
   for (
@@ -108,7 +111,7 @@ function placesOf (text: string, word: string, ending: string): Place[] {
   return places
 }
 
-/** What follows a script's name in a call. */
+/** The arguments after a script's name in a call. */
 function tailOf (text: string): string {
   const [call = ''] = text.replace(/^["']/, '').split(/`|\s+#\s|\s+(?:&&|\|\||\|)\s|\s+>{1,2}\s|;\s/)
   return call.replace(/\s+/g, ' ').trim().slice(0, 300)

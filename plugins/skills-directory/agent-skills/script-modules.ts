@@ -7,24 +7,23 @@ import { importsOf as pythonImportsOf } from './python-script.ts'
 import { SCRIPTS } from '../shared/script-files.ts'
 import type { NodeImports, PythonImport } from './script-reading.ts'
 
-/** The largest module that is read for what it imports, in bytes, and the most of them for one script. */
+/** The maximum size of a module whose imports are read, in bytes, and the maximum number of modules for a script. */
 const moduleBytesMax = 262_144
 const modulesMax = 100
 const requirementsBytesMax = 65_536
 
-/** What modules import, by their path, so that each is read once for a skill. */
+/** The imports of modules by path, so that each module of a skill is read once. */
 export type ModuleCache<T> = Map<string, T>
 
 /**
- * The modules that a Python script needs from elsewhere: its own, and those of the modules of the skill that it
- * imports.
+ * The external modules that a Python script needs: it imports them itself, or through other modules of the skill.
  */
 export function pythonModules (script: string, folder: string, cache: ModuleCache<PythonImport[]>): string[] {
   const roots = [dirname(script), folder]
   const outside = new Set<string>()
   const seen = new Set<string>([script])
   for (const path of seen) {
-    // grows while it is gone through
+    // The loop adds to the set that it iterates over.
     if (seen.size > modulesMax) break
     for (const { module, names, level } of importsFrom(path, cache, pythonImportsOf, [])) {
       const parts = module === '' ? [] : module.split('.')
@@ -44,7 +43,7 @@ export function pythonModules (script: string, folder: string, cache: ModuleCach
   return [...outside].sort()
 }
 
-/** The packages that a script for Node.js needs: its own, and those of the files of the skill that it imports. */
+/** The packages that a script for Node.js needs: it imports them itself, or through other files of the skill. */
 export function nodePackages (script: string, folder: string, cache: ModuleCache<NodeImports>): string[] {
   const outside = new Set<string>()
   const seen = new Set<string>([script])
@@ -75,7 +74,7 @@ function importsFrom<T> (path: string, cache: ModuleCache<T>, read: (text: strin
     try {
       imports = read(readText(path, moduleBytesMax))
     } catch {
-      imports = nothing // a fault that running it would show
+      imports = nothing // invalid source: running it reports the error
     }
     cache.set(path, imports)
   }
@@ -97,7 +96,7 @@ function up (path: string, levels: number): string {
 const versionRanges = /^(?:\s*,?\s*(?:===|[<>=!~]=?)\s*[\w.*+!-]+)+\s*$/
 
 /**
- * What the skill itself says that it needs, as pip takes it, by the name of the distribution: `pillow` →
+ * The requirements that the skill declares, in the form that pip uses, by the name of the package: `pillow` →
  * `pillow>=10`.
  */
 export function requirementsOf (
@@ -110,7 +109,7 @@ export function requirementsOf (
     if (!isThere(file)) continue
     try {
       lines.push(...readText(file, requirementsBytesMax).split('\n'))
-    } catch {} // no text
+    } catch {} // not a text
   }
   for (const text of texts) {
     for (const [, list = ''] of text.matchAll(/\b(?:pip[\d.]*|uv pip) install\s+([^\n`;&|#]+)/g))
@@ -126,7 +125,7 @@ export function requirementsOf (
   return requirements
 }
 
-/** What brings each Python module, as pip takes it: in the skill's own words where it has them. */
+/** The package of each Python module, by the name that pip uses, or as a requirement that the skill declares. */
 export function packagesOf (
   modules: readonly string[],
   requirements: ReadonlyMap<string, string>

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
 
-/** Names that the folder's other tools have. */
+/** The names of the other tools of the folder. */
 const taken = ['instructions', 'read', 'list']
 
 /**
- * Names of tools: a script's path without its ending, `office/unpack.py` → `office_unpack`; where several have that,
- * or another tool does, with the ending; and where that is not enough, or too long, with a part of the path's hash. A
- * script's name depends on no others than those with which it would share it.
+ * The names of the tools: a script's path without its ending, `office/unpack.py` → `office_unpack`. When another script
+ * or tool has this name, the ending is added; when the name is still not unique or is too long, a part of the path's
+ * hash is added. The name of a script depends only on scripts with which it would share a name.
  */
 export function nameAll (files: readonly string[]): string[] {
   const clean = (file: string): string => file.replace(/[^A-Za-z0-9_.-]+/g, '_') || 'script'
@@ -28,5 +28,5 @@ export function nameAll (files: readonly string[]): string[] {
   })
 }
 
-/** Names that mean something to every JavaScript object. */
+/** Names that every JavaScript object inherits. */
 const reserved = new Set(['constructor', 'prototype', '__proto__'])

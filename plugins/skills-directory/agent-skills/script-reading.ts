@@ -2,37 +2,37 @@ import type { ScriptInterface } from './script-arguments.ts'
 
 /** A module that a Python script imports. */
 export interface PythonImport {
-  /** `a.b`; empty for `from . import c`. */
+  /** The name, such as `a.b`; empty for `from . import c`. */
   module: string
-  /** What is imported from it, which may be modules as well. */
+  /** The names that are imported from it; they may be modules too. */
   names: string[]
-  /** How many folders up it is looked for, from 1; 0: by its name. */
+  /** The number of leading dots in a relative import: 1 is the script's folder, 2 its parent. 0: an absolute import. */
   level: number
 }
 
-/** What a module for Node.js imports: packages, and files beside it. */
+/** The packages and files that a module for Node.js imports. */
 export interface NodeImports {
   packages: string[]
   files: string[]
 }
 
-/** What the source of a script tells of it. Nothing of it is run. */
+/** The facts that are read from the source of a script, without running it. */
 export interface ScriptReading {
-  /** Whether it does something when it is run; others are libraries. */
+  /** Whether the script does something when it is run; otherwise it is a library. */
   program: boolean
-  /** What it says it is for; may be empty. */
+  /** The description of the script; may be empty. */
   about: string
-  /** How it is called, in its own words or those of the instructions. */
+  /** The usage, from the script or from the instructions. */
   usage?: string
-  /** Its arguments; absent where only running it would tell. */
+  /** The arguments; absent when they can't be known without running the script. */
   interface?: ScriptInterface
-  /** How many arguments it needs at least, as far as that is known. */
+  /** The minimum number of arguments, as far as it is known. */
   least: number
-  /** Whether it passes its arguments on, or looks through all of them. */
+  /** Whether the script uses the whole list of its arguments, for example passes it on or loops over it. */
   passes: boolean
   reads_stdin: boolean
-  /** The packages that it names itself (PEP 723); absent where it has no such block. */
+  /** The packages in its inline metadata (PEP 723); absent when it has none. */
   inline?: string[]
-  /** What it imports, by its language. */
+  /** The imports, in the form of the script's language. */
   imports?: { python: PythonImport[] } | { node: NodeImports }
 }

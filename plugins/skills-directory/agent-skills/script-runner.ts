@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path'
 
 export type Language = 'python' | 'node' | 'shell'
 
-/** What runs a script that does not say it itself, by its ending. Node.js is the one that runs this program. */
+/** The interpreter of a script without a `#!` line, by its ending. For Node.js it is the version that runs Skillet. */
 const byEnding: Readonly<Record<string, { language: Language, command: readonly string[] }>> = {
   '.py': { language: 'python', command: ['python3'] },
   '.sh': { language: 'shell', command: ['bash'] },
@@ -17,18 +17,18 @@ const byEnding: Readonly<Record<string, { language: Language, command: readonly 
   }
 }
 
-/** How a script is run. */
+/** The way in which a script is run. */
 export interface Runner {
   language: Language | undefined
-  /** The command with the script's path in it. */
+  /** The command, including the script's path. */
   command: readonly string[]
-  /** What runs it, as far as it is not the script itself. */
+  /** The interpreter and its options, without the script's path; empty for a binary. */
   interpreter: readonly string[]
-  /** Whether it is marked as a program, by its first line and its mode. */
+  /** Whether its mode or its first line marks it as a program. */
   marked: boolean
 }
 
-/** How a file is run, if it can be: by itself, by what its first line names, or by what its ending tells. */
+/** Finds out how a file is run: by itself, by the interpreter in its `#!` line, or by its ending. */
 export function runnerOf (path: string, head: Buffer, executable: boolean): Runner | undefined {
   const ending = extname(path).toLowerCase()
   const [, line] = /^#!\s*([^\n]*)/.exec(head.toString('utf8', 0, 512)) ?? []
@@ -38,7 +38,7 @@ export function runnerOf (path: string, head: Buffer, executable: boolean): Runn
     if (program === '') return undefined
     const interpreter = [program, ...rest]
     const language = languageOf(program)
-    // The first line of a library says the same; only its mode makes it a program where the source can be read.
+    // Libraries have a `#!` line too. So where the source can be read, only the mode marks the file as a program.
     const common = { language, interpreter, marked: executable || language === undefined }
     return executable && !line.endsWith('\r')
       ? { ...common, command: [path] }
@@ -49,7 +49,7 @@ export function runnerOf (path: string, head: Buffer, executable: boolean): Runn
     return { language: runner.language, command: [...runner.command, path], interpreter: runner.command, marked: false }
   if (!executable) return undefined
   if (isBinary(head)) return { language: undefined, command: [path], interpreter: [], marked: true }
-  // What a shell would do. Files with another ending are data whose mode was lost on the way.
+  // A shell runs such a file as a shell script. A file with another ending is data with a wrong mode.
   return ending === '' ? { language: 'shell', command: ['sh', path], interpreter: ['sh'], marked: true } : undefined
 }
 
@@ -64,12 +64,12 @@ function languageOf (program: string): Language | undefined {
         : undefined
 }
 
-/** ELF, and the four of Mach-O. */
+/** Whether a file begins with the signature of ELF or Mach-O. */
 export function isBinary (head: Buffer): boolean {
   return ['7f454c46', 'feedfacf', 'cffaedfe', 'feedface', 'cafebabe'].includes(head.toString('hex', 0, 4))
 }
 
-/** The beginning of a file, up to so many bytes. */
+/** The first bytes of a file. */
 export function headOf (path: string, bytes: number): Buffer {
   const descriptor = openSync(path, 'r')
   try {

@@ -8,7 +8,7 @@ import type { ScriptReading } from './script-reading.ts'
 import type { Runner } from './script-runner.ts'
 import { defineTools, type ParameterSource } from '../shared/tools.ts'
 
-/** The longest usage of an error, and description of a tool, in characters. */
+/** The maximum length of the usage in an error, and of a tool's description, in characters. */
 const usageMax = 500
 const descriptionMax = 2_000
 
@@ -19,7 +19,7 @@ export interface Script extends ScriptFile {
   mention: Mention
 }
 
-/** The tool that runs a script: with the arguments that were read as parameters, or with a list of any. */
+/** Makes the tool that runs a script. Its parameters are the script's arguments, or a list of any arguments. */
 export function toolOf (script: Script, name: string, folder: Folder, needs: ScriptNeeds | undefined): ToolDefinition {
   const { file, reading } = script
   const { interface: signature } = reading
@@ -39,7 +39,7 @@ export function toolOf (script: Script, name: string, folder: Folder, needs: Scr
   }
 }
 
-/** A tool with the parameters that were read; undefined where they are none that a tool can have. */
+/** Makes a tool with the parameters that were read; undefined when a tool can't have such parameters. */
 function tried (script: Script, name: string, call: ScriptCall): ToolDefinition | undefined {
   try {
     return defined(script, name, call, undefined)
@@ -48,7 +48,7 @@ function tried (script: Script, name: string, call: ScriptCall): ToolDefinition 
   }
 }
 
-/** @param usage to be told in the description */
+/** @param usage the usage that the description shows */
 function defined (
   { file, reading: { about, reads_stdin } }: Script,
   name: string,
@@ -84,7 +84,7 @@ function commandOf (
     dashes: template.dashes,
     ...(reads && { stdin: [{ parameter: stdin.name }] }),
     // Scripts import each other from their own folder, and from the skill's: `from scripts.utils import …`.
-    // They leave no `__pycache__` there: a skill that changes its own folder would not be trusted any more.
+    // Python must not write `__pycache__` there: a skill whose folder has changed is no longer trusted.
     ...(language === 'python' && {
       env: {
         PYTHONPATH: [{ literal: [folder, dirname(path)].join(':') }],
@@ -96,7 +96,7 @@ function commandOf (
 
 const stdin: ParameterSource = { name: 'stdin', type: 'string', description: 'Standard input', default: '' }
 
-/** Any arguments, where what a script takes is not known one by one. */
+/** A list of any arguments, for a script whose arguments are not known. */
 function anyArguments ({ reading: { least } }: Script): ScriptCall {
   const parameter: ParameterSource = {
     name: 'arguments',

@@ -1,9 +1,9 @@
-/** The longest usage that is kept, in characters. */
+/** The length at which a usage is cut off, in characters. */
 const usageMax = 1_000
 
 /**
- * The usage that a text tells: what follows `Usage:`, to the next empty line.
- * @returns its lines, without what they are indented by
+ * The usage in a text: the lines from `Usage:` to the next empty line.
+ * @returns the lines without indentation; undefined when the text has no usage
  */
 export function usageIn (text: string): string | undefined {
   const [, afterUsage = ''] = /(?:^|[^\w])usage\s*:[ \t]*([\s\S]*)/i.exec(text) ?? []
@@ -12,12 +12,12 @@ export function usageIn (text: string): string | undefined {
     .split('\n')
     .map(line => line.trim())
     .filter(line => line !== '' && !line.startsWith('```'))
-  // Lines of a comment among them, such as `# Several at once`, say what the next one is for.
+  // Comments, such as `# Several at once`, are kept: they explain the next line.
   const usage = lines.join('\n').trim()
   return usage === '' || !/[<[{$.\w]/.test(usage) ? undefined : usage.slice(0, usageMax)
 }
 
-/** The first line of a usage that is a call, as what follows the script's name. */
+/** The operands of the first line that is a call: the text after the script's name. */
 export function operandsOf (usage: string): string {
   const line = usage.split('\n').find(line => !line.startsWith('#')) ?? ''
   const called = line.replace(/^\S*(?:python[\d.]*|node|bash|sh|ruby|perl)\s+(?:-m\s+)?/, '')
@@ -26,8 +26,8 @@ export function operandsOf (usage: string): string {
 }
 
 /**
- * What a usage of nothing but operands asks for: `<in.pdf> [out dir]` → `in_pdf`, `out_dir`. Empty where there is
- * anything else.
+ * The placeholders of a usage that consists only of operands: `<in.pdf> [out dir]` → `in_pdf`, `out_dir`. Empty for any
+ * other usage.
  */
 export function placeholdersOf (usage: string): { name: string, text: string }[] {
   const words = operandsOf(usage).match(/<[^<>]+>|\[[^[\]]+\]|\{[^{}]+\}|\S+/g) ?? []
@@ -47,10 +47,10 @@ export function placeholdersOf (usage: string): { name: string, text: string }[]
   }))
 }
 
-/** Whether a usage asks for something that may not be left out. */
+/** Whether a usage has a required operand. */
 export function asksForOperands (usage: string): boolean {
   const operands = operandsOf(usage)
     .replaceAll(/\[[^[\]]*\]/g, '')
-    .replaceAll(/\[[^[\]]*\]/g, '') // one within another
+    .replaceAll(/\[[^[\]]*\]/g, '') // again, for nested brackets
   return /<[^<>]+>|\b[A-Z][A-Z_]{2,}\b|\{[^{}]+\}/.test(operands)
 }

@@ -4,10 +4,10 @@ import type { ScriptReading } from './script-reading.ts'
 import { asksForOperands, placeholdersOf, usageIn } from './script-usage.ts'
 
 const placesMax = 20
-/** What is looked at of a line, in characters. */
+/** The number of characters of a line that are read. */
 const lineMax = 1_000
 
-/** Reads a shell script without running it. @param mentionedUsage how its instructions call it */
+/** Reads a shell script without running it. @param mentionedUsage the usage that the instructions show */
 export function readShell (text: string, mentionedUsage: string | undefined): ScriptReading {
   const { main, comments } = partsOf(text)
   const usage = usageOf(text, comments) ?? mentionedUsage
@@ -35,7 +35,10 @@ export function readShell (text: string, mentionedUsage: string | undefined): Sc
   }
 }
 
-/** The script without comments, functions and texts within it, and what it tells: comments and what it prints. */
+/**
+ * Splits a script: `main` is the code without comments, functions and here-documents; `comments` is the text of
+ * comments and of printed lines.
+ */
 function partsOf (text: string): { main: string, comments: string } {
   const main: string[] = []
   const comments: string[] = []
@@ -65,7 +68,7 @@ function partsOf (text: string): { main: string, comments: string } {
   return { main: main.join('\n'), comments: comments.join('\n') }
 }
 
-/** What a line tells whoever reads it or runs it; empty for other lines. */
+/** The text of a comment or of a line that prints; empty for other lines. */
 function saidBy (line: string): string {
   const [, comment, printed] =
     /^\s*#(?!!)\s?(.*)$|^\s*(?:echo|printf)\s+(?:-[en]+\s+)?(?:["'](.*?)["']|[^"'].*)\s*(?:1?>&2)?\s*;?$/.exec(line)
@@ -78,7 +81,7 @@ function usageOf (text: string, comments: string): string | undefined {
   return usageIn(comments) ?? (short === undefined ? undefined : usageIn(`usage: ${short}`))
 }
 
-/** The options of `getopts`, where it is read once; undefined where there are none. */
+/** The options of `getopts`; undefined when the script does not call it exactly once. */
 function optionsOf (main: string): ScriptArgument[] | undefined {
   const calls = [...main.matchAll(/\bgetopts\s+["']?:?([A-Za-z0-9:]+)["']?\s+(\w+)/g)]
   const [, letters = ''] = calls[0] ?? []
@@ -115,7 +118,7 @@ interface Places {
   passes: boolean
 }
 
-/** What is found by its place: `$1`, `${2:-default}`. */
+/** The positional arguments: `$1`, `${2:-default}`. */
 function placesOf (main: string, usage: string | undefined): Places {
   const uses = [...main.matchAll(/\$(?:([1-9])|\{([1-9]\d?)([^}]*)\})/g)].map(
     ({ index, 1: plain, 2: braced, 3: rest = '' }) => ({
@@ -146,7 +149,7 @@ function placesOf (main: string, usage: string | undefined): Places {
   return { arguments: count <= placesMax ? namedPlaces(main, usage, count, least) : undefined, least, passes }
 }
 
-/** The arguments that are found by their place; undefined where the name of one is not known. */
+/** The positional arguments with their names; undefined when a name is not known. */
 function namedPlaces (
   main: string,
   usage: string | undefined,
@@ -164,7 +167,7 @@ function namedPlaces (
   return named.length === count ? named : undefined
 }
 
-/** How many there must be, as a test of `$#` says that ends the script otherwise. */
+/** The number of arguments that tests of `$#` allow; with any other number, they end the script. */
 function guardOf (main: string): { least: number, most: number, exact: boolean, other: boolean } {
   const guard = { least: 0, most: Infinity, exact: false, other: false }
   const counts = [...main.matchAll(/\$(?:#|\{#\})/g)]
@@ -184,7 +187,7 @@ function guardOf (main: string): { least: number, most: number, exact: boolean, 
   return guard
 }
 
-/** Whether the block that a test begins ends the script. */
+/** Whether the block after a test ends the script. */
 function leaves (main: string, line: string): boolean {
   const after = main.slice(main.indexOf(line))
   const [block = ''] = /^\s*if\b/.test(line)
@@ -202,17 +205,17 @@ function isAssigned (line: string): boolean {
   return /^\s*(?:(?:local|readonly|export|declare(?:\s+-\w+)?)\s+)?[A-Za-z_]\w*=/.test(line)
 }
 
-/** What may stand before the name of a variable that is set. */
+/** Matches the text before the variable's name in an assignment. */
 const declared = '\\s*(?:(?:local|readonly|export|declare(?:\\s+-\\w+)?)\\s+)?'
 
-/** The variable that a place is kept in. */
+/** The variable to which a positional argument is assigned. */
 function variableOf (main: string, place: number): string | undefined {
   const value = `["']?\\$(?:${place}\\b|\\{${place}(?![0-9])[^}]*\\})["']?`
   const [, name] = new RegExp(`^${declared}([A-Za-z_]\\w*)=${value}\\s*(?:;|#|$|\\|\\|)`, 'm').exec(main) ?? []
   return name?.toLowerCase()
 }
 
-/** Lines that only prepare something, or are left of a definition: settings, variables, closing brackets. */
+/** Lines that do nothing by themselves: settings, variables, closing brackets. */
 const preparing = [
   /^\s*(?:set|shopt|export|readonly|declare|local|alias|unset|umask|trap)\b/,
   /^\s*[A-Za-z_]\w*\+?=\S*\s*$/,
@@ -220,7 +223,7 @@ const preparing = [
   /^\s*[})]?\s*$/
 ]
 
-/** Whether there is a command beside functions and settings: a file of nothing else is read by other scripts. */
+/** Whether there is a command besides functions and settings: a file without one is only read by other scripts. */
 function commandsOf (main: string): boolean {
   return main.split('\n').some(line => !preparing.some(pattern => pattern.test(line)))
 }
