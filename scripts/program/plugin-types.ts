@@ -2,7 +2,8 @@
 // `@ts-expect-error` must not compile.
 import { test } from 'node:test'
 import {
-  abortSignalOf, definePlugin, ERRORS, isoTime, messageOf, outputOf, pluginApi, Scope, SkilletError, Type, within,
+  abortSignalOf, definePlugin, defineSection, ERRORS, isoTime, messageOf, outputOf, pluginApi, Scope, SkilletError,
+  Type, within,
   type Bus, type Call, type Config, type Endpoint, type ErrorCode, type Execution, type Executor, type Gateway,
   type JsonObject, type Logger, type Outcome, type Plugin,
   type Search, type SkillDefinition, type SkillSource, type Slots, type Storage, type Transport
@@ -14,13 +15,18 @@ import {
 import { createKernel } from 'skillet'
 import { defineSkill } from 'skillet/skill'
 
+const door = defineSection('door', 'The door', { host: Type.String({ default: '::1', description: 'Its address' }) })
+
 export const transport: Plugin<'transport'> = definePlugin({
   name: 'typed',
   slot: 'transport',
   options: Type.Object({ port: Type.Integer({ default: 0 }) }),
+  sections: [door],
   async setup ({ gateway, scope, log, signal, config }, { port }): Promise<Transport> {
     const wanted: number = port
-    const host: string = config.server.host
+    const host: string = door.of(config).host
+    // @ts-expect-error the settings of the HTTP server are its plugin's
+    log.debug({}, config.server)
     scope.defer(
       gateway.bus.on('transition', ({ execution_id, status }) => { log.info({ execution_id, status }, host) })
     )
