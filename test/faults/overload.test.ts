@@ -14,10 +14,7 @@ const threads = 2
 const clients = 10 * (queueMax + threads)
 const callsEach = isLong ? 100 : 6
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-
-t.test('ten times as many calls as there is room for: refused at once, and what is accepted is answered and recorded', async t => {
+t.test('ten times as many calls as there is room for: the excess is refused, the rest is answered and recorded', async t => {
   t.setTimeout(0)
   const { home, marks } = await makeMarkingHome()
   t.teardown(home.remove)
@@ -27,19 +24,16 @@ t.test('ten times as many calls as there is room for: refused at once, and what 
   ])
   t.teardown(server.kill)
   const accepted = new Map<string, string>()
-  const times = { accepted: [] as number[], refused: [] as number[] }
+  let refused = 0
   const wrong: string[] = []
   await Promise.all(Array.from({ length: clients }, async (_, client) => {
     for (let i = 0; i < callsEach; i++) {
       const call = `call-${client}-${i}`
-      const began_ms = performance.now()
       const { status, body } = await execute(server.url, 'marking', 'busy', { call, file: marks })
-      const took_ms = performance.now() - began_ms
       if (status === 200) {
         accepted.set(String(body['execution_id']), call)
-        times.accepted.push(took_ms)
       } else {
-        times.refused.push(took_ms)
+        refused++
         if (status !== 503 || !JSON.stringify(body).includes('"OVERLOADED"')) {
           wrong.push(`${status} ${JSON.stringify(body)}`)
         }
@@ -47,12 +41,8 @@ t.test('ten times as many calls as there is room for: refused at once, and what 
     }
   }))
   t.same(wrong, [])
-  t.equal(accepted.size + times.refused.length, clients * callsEach)
-  t.ok(accepted.size > 0 && times.refused.length > 0, `${accepted.size} accepted, ${times.refused.length} refused`)
-  t.ok(
-    median(times.refused) < median(times.accepted),
-    `refused in ${median(times.refused)} ms, answered in ${median(times.accepted)} ms`
-  )
+  t.equal(accepted.size + refused, clients * callsEach)
+  t.ok(accepted.size > 0 && refused > 0, `${accepted.size} accepted, ${refused} refused`)
   t.equal(
     (await execute(server.url, 'marking', 'fast', { call: 'later', file: marks })).status, 200, 'there is room again'
   )
