@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
-import { messageOf, SkilletError } from '../../kernel/index.ts'
+import { messageOf } from '../../kernel/index.ts'
 import { Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
-import type { HelperProgram } from './helper-program.ts'
+import { noRoom, type HelperProgram } from './helper-program.ts'
 import { createDecoder } from './decoder.ts'
 import {
   encode, outOfStep, readFromHelper, type AllowedPath, type FromHelper, type RunMessage, type ToHelper
@@ -65,9 +65,11 @@ export class HelperProcess {
     })
     this.#process = child
     child.on('error', () => {}) // the missing pid already shows the failure
-    const channel = child.stdio[3]
+    // Node leaves out `stdio`, against its types, when it had no file descriptor for the pipes.
+    const stdio: unknown = child.stdio
+    const channel: unknown = Array.isArray(stdio) ? stdio[3] : undefined
     if (!(channel instanceof Socket)) {
-      throw new SkilletError('OVERLOADED', 'The system has no room for another process; try again later')
+      throw noRoom()
     }
     this.#channel = channel
     const decode = createDecoder(readFromHelper, (message, payload) => { this.#take(message, payload) })

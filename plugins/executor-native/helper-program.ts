@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { hasCode, SkilletError } from '../../kernel/index.ts'
 
 /** The program that is started as a helper. */
 export interface HelperProgram {
@@ -62,7 +63,15 @@ function compiled (name: string): string | undefined {
 /**
  * Whether a compiled helper runs on this system, which may differ from the system of the build. Checked once; it takes
  * some milliseconds.
+ * @throws SkilletError OVERLOADED when the system has no room for another process now
  */
 export function runsHere ({ file, args, env }: HelperProgram): boolean {
-  return spawnSync(file, [...args, '--check'], { env, stdio: 'ignore', timeout: check_ms }).status === 0
+  const { status, error } = spawnSync(file, [...args, '--check'], { env, stdio: 'ignore', timeout: check_ms })
+  if (hasCode(error, 'EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM')) throw noRoom()
+  return status === 0
+}
+
+/** The error of a run for which no helper could start. */
+export function noRoom (): SkilletError {
+  return new SkilletError('OVERLOADED', 'The system has no room for another process; try again later')
 }

@@ -4,7 +4,7 @@ import { declaredEnvironment } from './environment.ts'
 import { attemptsMax, begin_ms, type Limits } from '../shared/limits.ts'
 import type { Ended, FromThread, Of, Result } from '../shared/protocol.ts'
 import { failed, mebibytes, nothing, outcomeOf, type Holder, type Run } from './run.ts'
-import { deathOf, type ThreadDeath } from './thread-death.ts'
+import { deathOf, noRoom, ThreadDeath } from './thread-death.ts'
 import type { Thread } from './thread.ts'
 
 export interface AttemptEvents {
@@ -180,6 +180,7 @@ export class Attempt implements Holder {
   /** Its thread did not begin it, and no other run is to blame. */
   again (cause: Error): void {
     if (++this.run.attempts < attemptsMax) this.#events.again(this.run)
+    else if (cause instanceof ThreadDeath && cause.notStarted) this.run.fault(noRoom(cause))
     else this.run.fault(new Error(`${attemptsMax} threads ended or blocked before they began the run`, { cause }))
   }
 

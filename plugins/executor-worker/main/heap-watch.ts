@@ -1,5 +1,6 @@
 import type { Session } from 'node:inspector'
 import { isObject, messageOf, type JsonObject, type Logger } from '../../../kernel/index.ts'
+import { residentBytes } from './resident-bytes.ts'
 import { externalBytesName } from '../shared/protocol.ts'
 
 /** What is watched: a thread while it loads or runs something. */
@@ -112,7 +113,7 @@ export class HeapWatch {
     let suspicious: boolean | undefined
     for (const [watched, state] of this.#watched) {
       if (now - watched.since_ms < young_ms || watched.thread_id === undefined) continue
-      if (!(suspicious ??= process.memoryUsage.rss() > this.#bytesMax)) break
+      if (!(suspicious ??= residentBytes() > this.#bytesMax)) break
       this.#busy_ms = now
       const every = state.used > this.#bytesMax / 2 ? 0 : watched.waiting ? waiting_ms : computing_ms
       if (now - state.asked_ms < (state.pending ? unanswered_ms : every)) continue

@@ -1,5 +1,5 @@
 import {
-  messageOf, SkilletError, within,
+  SkilletError, within,
   type CancelSignal, type Executor, type Logger, type Outcome, type Task, type TaskObserver
 } from '../../../kernel/index.ts'
 import { Attempt } from './attempt.ts'
@@ -9,6 +9,7 @@ import { headroom_mib, HeapWatch } from './heap-watch.ts'
 import { Lanes } from './lanes.ts'
 import { begin_ms, stopping, type Limits } from '../shared/limits.ts'
 import { failed, mebibytes, nothing, Run } from './run.ts'
+import { noRoom } from './thread-death.ts'
 import type { Thread } from './thread.ts'
 import { Threads } from './threads.ts'
 
@@ -166,9 +167,7 @@ export class Pool implements Executor {
     try {
       return this.#threads.take(run, nice)
     } catch (cause) {
-      this.#log.error({ error: messageOf(cause) }, 'no script thread could be started')
-      const why = 'The system has no room for another script thread; try again later'
-      return new SkilletError('OVERLOADED', why, {}, { cause })
+      return noRoom(cause)
     }
   }
 

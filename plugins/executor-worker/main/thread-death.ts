@@ -1,9 +1,13 @@
+import { SkilletError } from '../../../kernel/index.ts'
+
 /** The end of a thread while it had a run. */
 export class ThreadDeath extends Error {
   override readonly name = 'ThreadDeath'
   /** Undefined when nobody waited for the thread's exit any more. */
   readonly code: number | undefined
   readonly outOfMemory: boolean
+  /** Whether the system had no room for the thread, so that it never ran. */
+  readonly notStarted: boolean
   /** Whether the server ended the thread for a message that it sent. */
   readonly refused: boolean
 
@@ -11,6 +15,7 @@ export class ThreadDeath extends Error {
     super(cause?.message ?? `the thread ended with code ${code}`, { cause })
     this.code = code
     this.outOfMemory = isOutOfMemory(cause)
+    this.notStarted = cause !== undefined && 'code' in cause && cause.code === 'ERR_WORKER_INIT_FAILED'
     this.refused = cause instanceof Refusal
   }
 }
@@ -28,4 +33,10 @@ export class Refusal extends Error {
 export function isOutOfMemory (error: unknown): error is Error {
   if (!(error instanceof Error) || !('code' in error)) return false
   return error.code === 'ERR_WORKER_OUT_OF_MEMORY' && typeof error.message === 'string'
+}
+
+/** The error of a run for which no thread could start. */
+export function noRoom (cause: unknown): SkilletError {
+  const why = 'The system has no room for another script thread; try again later'
+  return new SkilletError('OVERLOADED', why, {}, { cause })
 }

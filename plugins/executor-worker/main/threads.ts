@@ -2,6 +2,7 @@ import { letThreadsEnd, type Logger } from '../../../kernel/index.ts'
 import { settle_ms, type Limits } from '../shared/limits.ts'
 import type { Of } from '../shared/protocol.ts'
 import type { Said } from './attempt.ts'
+import { checkDescriptors } from './descriptors.ts'
 import { threadEnvironment } from './environment.ts'
 import type { Run } from './run.ts'
 import { Thread } from './thread.ts'
@@ -120,7 +121,9 @@ export class Threads {
     await Promise.all([...this.#all].map(thread => thread.end()))
   }
 
+  /** @throws Error when the system has no room for another thread */
   #start (nice: number): Thread {
+    checkDescriptors()
     const { heapBytesMax, outputBytesMax } = this.#limits
     const thread: Thread = new Thread({
       data: { output_bytes_max: outputBytesMax, memory_bytes_kept_max: heapBytesMax / 2 },

@@ -167,13 +167,14 @@ export class Follow {
   }
 
   /**
-   * Checks whether a directory was replaced by another one, and whether missing files of faulty skills exist now: no
-   * event reports that these are created or replaced. The trust file is looked at as well. Never rejects.
+   * Checks whether a directory can be read again or was replaced by another one, and whether missing files of faulty
+   * skills exist now: no event reports that these are created or replaced. The trust file is looked at as well. Never
+   * rejects.
    */
   async #seek (): Promise<void> {
     for (const { place, listing } of this.#options.library.shelves) {
       const identity = await stat(place.path).then(identityOf, () => undefined)
-      if (identity !== listing.identity) this.#hint(place, undefined)
+      if (listing.unreadable || identity !== listing.identity) this.#hint(place, undefined)
     }
     if (await this.#options.library.trustIsStale()) this.#everywhere()
     this.#hintAll(await this.#options.library.mendable(seekFilesMax, this.#stopped.signal))

@@ -8,7 +8,7 @@ import type { Described, DescribedSkill, Fault, Folder } from '../shared/protoco
 import { mark, type Dirty } from './dirty.ts'
 import { believe, entryOf, isKnown, keyOf, unread, type Entry } from './entry.ts'
 import { judgeEntries } from './judge.ts'
-import { combine, faultyIn, isSame, winnersOf, type Shelf, type Winner } from './shelves.ts'
+import { combine, faultyIn, isSame, keptShelf, winnersOf, type Shelf, type Winner } from './shelves.ts'
 import { watchedShelves, type WatchedShelf } from './watched.ts'
 
 export interface LibraryOptions {
@@ -151,10 +151,11 @@ export class Library {
     const before = new Map(dirty === undefined ? [] : this.#shelves.map(shelf => [shelf.place.path, shelf]))
     this.#shelves = await Promise.all(this.#options.places.map(async place => {
       const old = before.get(place.path)
-      const previous = old === undefined || dirty === undefined || dirty === 'all'
+      const previous = old === undefined || old.listing.unreadable || dirty === undefined || dirty === 'all'
         ? undefined
         : { listing: old.listing, changed: dirty.get(place) ?? new Set<string>() }
       const listing = await listPlace(place, this.#options.list_ms, signal, { previous, only })
+      if (listing.unreadable && old !== undefined) return keptShelf(old, listing)
       const entries = new Map<string, Entry>()
       for (const [name, looked] of listing.entries) {
         const entry = old?.entries.get(name)

@@ -11,6 +11,11 @@ export interface Shelf { place: Place, listing: Listing, entries: Map<string, En
 /** An entry that no later entry of the same name shadows. */
 export interface Winner { entry: Entry, shelf: Shelf }
 
+/** An earlier shelf that continues to serve, while its directory can't be read. */
+export function keptShelf (shelf: Shelf, { faults, unreadable }: Listing): Shelf {
+  return { ...shelf, listing: { ...shelf.listing, faults, unreadable } }
+}
+
 /** The entries that serve, are at fault or must be described first, without those that are shadowed. */
 export function winnersOf (shelves: readonly Shelf[]): Winner[] {
   const winners = new Map<string, Winner>()

@@ -32,6 +32,8 @@ export interface Listing {
   linked: Set<string>
   /** The faults of the directory itself. */
   faults: Fault[]
+  /** Whether the directory is there, as far as is known, but could not be read: what it contains is unknown. */
+  unreadable: boolean
   /** The path of the directory without symbolic links; undefined when the directory is missing. */
   real_path: string | undefined
   /** A text that differs when the directory was replaced by another one. */
@@ -52,7 +54,7 @@ export async function listSkills (
   { previous, only }: ListOptions = {}
 ): Promise<Listing> {
   const listing: Listing = {
-    entries: new Map(), linked: new Set(), faults: [], real_path: undefined, identity: undefined
+    entries: new Map(), linked: new Set(), faults: [], unreadable: false, real_path: undefined, identity: undefined
   }
   const fault = (error: string): void => { listing.faults.push({ name: basename(directory), path: directory, error }) }
   const names: string[] = []
@@ -68,6 +70,7 @@ export async function listSkills (
     }
   } catch (error) {
     if (isAbsent(error)) listing.real_path = undefined
+    else listing.unreadable = true
     fault(`the skills directory can't be read: ${systemMessage(error)}`)
     return listing
   }

@@ -44,6 +44,8 @@ export async function listPlace (
       path,
       error: `the skills directory can't be read: it took longer than ${limit_ms / 1000} s`
     }
-    return { entries: new Map(), linked: new Set(), faults: [fault], real_path: path, identity: undefined }
+    return {
+      entries: new Map(), linked: new Set(), faults: [fault], unreadable: true, real_path: path, identity: undefined
+    }
   }
 }

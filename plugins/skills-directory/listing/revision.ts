@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { hasCode } from '../../../kernel/index.ts'
 import {
   isInstructions, isPassedOver, mayBeScript, REFERENCES, scriptDepthMax, SCRIPTS
 } from '../shared/script-files.ts'
@@ -63,7 +64,7 @@ function isScriptOrFolder (name: string): boolean {
 
 /** Adds the texts that are directly in the folder; texts in subfolders are not read. */
 async function walkReferences (folder: string, hash: Hash, files: { left: number }): Promise<void> {
-  const names = await readdir(folder).catch((): string[] => [])
+  const names = await readdir(folder).catch(unlessScarce)
   for (const name of names.filter(isInstructions).sort()) {
     if (files.left-- > 0) hash.update(await line(join(folder, name)))
   }
@@ -73,7 +74,7 @@ async function walkReferences (folder: string, hash: Hash, files: { left: number
  * Adds the files that may be scripts, or that declare a script's requirements. Other data of scripts does not count.
  */
 async function walkScripts (folder: string, depth: number, hash: Hash, files: { left: number }): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  const entries = await readdir(folder, { withFileTypes: true }).catch(unlessScarce)
   for (const entry of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
     const path = join(folder, entry.name)
     if (entry.isDirectory() ? isPassedOver(entry.name) : !isScriptOrFolder(entry.name)) continue
@@ -81,6 +82,12 @@ async function walkScripts (folder: string, depth: number, hash: Hash, files: { 
     if (!entry.isDirectory()) hash.update(await line(path))
     else if (depth < scriptDepthMax) await walkScripts(path, depth + 1, hash, files)
   }
+}
+
+/** A folder that can't be read counts as empty, unless the system had no file descriptor for it at this moment. */
+function unlessScarce (error: unknown): [] {
+  if (hasCode(error, 'EMFILE', 'ENFILE')) throw error
+  return []
 }
 
 async function walk (folder: string, depth: number, hash: Hash, files: { left: number }): Promise<void> {
