@@ -10,6 +10,7 @@ import native from '../plugins/executor-native/index.ts'
 import { commandCall, runCall } from '../test/support/native.ts'
 import { openPlugin } from '../plugins/testing/open-plugin.ts'
 import { benchmark, roundsOf, type Row } from './lib/benchmark.ts'
+import { rateOf, spawned } from './lib/commands.ts'
 import { load, requestOf } from './lib/load.ts'
 import { compiled } from './lib/native.ts'
 import { mainThread_us } from './lib/processes.ts'
@@ -17,7 +18,6 @@ import { withServers, type Server } from './lib/servers.ts'
 import { interleaved, median, ratios } from './lib/statistics.ts'
 
 const request = requestOf('POST', '/api/execute', { skill_name: 'command', tool_name: 'true', parameters: {} })
-const concurrency = 4 * availableParallelism()
 
 /** Runs a second, and the CPU of the server's main thread for each, in µs. */
 interface Sample { rate: number, main_us: number }
@@ -40,7 +40,7 @@ export default benchmark({
       http: () => overHttp(quick, seconds),
       node: () => overHttp(slow, seconds),
       executor: () => alone(run, seconds),
-      spawn: () => alone(nodeSpawn, seconds)
+      spawn: () => alone(() => spawned('true'), seconds)
     }, rounds)
     const rates = (name: string): number[] => samples[name]?.map(one => one.rate) ?? []
     const row = (what: string, name: string, goal?: Row['goal']): Row => ({
@@ -92,18 +92,10 @@ async function overHttp ({ port, pid }: Server, seconds: number): Promise<Sample
   return { rate: requests_per_second, main_us: (mainThread_us(pid) - before) / requests }
 }
 
-/** As many at once as the executor runs by default. */
 async function alone (run: () => Promise<void>, seconds: number): Promise<Sample> {
   const before = mainThread_us(process.pid)
-  const began = performance.now()
-  let runs = 0
-  await Promise.all(Array.from({ length: concurrency }, async () => {
-    while (performance.now() - began < seconds * 1000) {
-      await run()
-      runs++
-    }
-  }))
-  return { rate: runs / (performance.now() - began) * 1000, main_us: (mainThread_us(process.pid) - before) / runs }
+  const { runs, rate } = await rateOf(run, seconds)
+  return { rate, main_us: (mainThread_us(process.pid) - before) / runs }
 }
 
 async function openExecutor (scope: Scope): Promise<() => Promise<void>> {
@@ -114,12 +106,4 @@ async function openExecutor (scope: Scope): Promise<() => Promise<void>> {
     const { status } = await runCall(executor, call)
     if (status !== 'success') throw new Error(`true ended as ${status}`)
   }
-}
-
-async function nodeSpawn (): Promise<void> {
-  const child = spawn('true', [], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  child.stdout.resume()
-  child.stderr.resume()
-  const [code] = await once(child, 'close') as [number | null]
-  if (code !== 0) throw new Error(`true ended with ${code}`)
 }

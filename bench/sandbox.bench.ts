@@ -1,17 +1,14 @@
 // What does the sandbox cost a command? `true`, through the executor alone, in the sandbox and without, and beside them
 // the same command by bubblewrap, where that is installed.
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { availableParallelism } from 'node:os'
+import { spawnSync } from 'node:child_process'
 import type { Scope } from '../kernel/index.ts'
 import native from '../plugins/executor-native/index.ts'
 import { openPlugin } from '../plugins/testing/open-plugin.ts'
 import { commandCall, runCall } from '../test/support/native.ts'
 import { benchmark, roundsOf, type Row } from './lib/benchmark.ts'
+import { rateOf, spawned } from './lib/commands.ts'
 import { interleaved, median, ratios } from './lib/statistics.ts'
 import { withServers } from './lib/servers.ts'
-
-const concurrency = 4 * availableParallelism()
 
 export default benchmark({
   question: 'What throughput of the command `true` is left in the sandbox?',
@@ -24,7 +21,7 @@ export default benchmark({
     const samples = await interleaved<string, number>({
       process: () => rate(plain, seconds),
       sandbox: () => rate(confined, seconds),
-      spawn: () => rate(() => spawned('true', []), seconds),
+      spawn: () => rate(() => spawned('true'), seconds),
       ...(hasBubblewrap && { bubblewrap: () => rate(bubblewrapped, seconds) })
     }, rounds)
     const row = (what: string, name: string, against: string, goal?: Row['goal']): Row => ({
@@ -41,17 +38,8 @@ export default benchmark({
   })
 })
 
-/** Runs a second of a command that runs as often at once as the executor allows by default. */
 async function rate (run: () => Promise<void>, seconds: number): Promise<number> {
-  const began = performance.now()
-  let runs = 0
-  await Promise.all(Array.from({ length: concurrency }, async () => {
-    while (performance.now() - began < seconds * 1000) {
-      await run()
-      runs++
-    }
-  }))
-  return runs / (performance.now() - began) * 1000
+  return (await rateOf(run, seconds)).rate
 }
 
 async function openExecutor (scope: Scope, mode: 'off' | 'required'): Promise<() => Promise<void>> {
@@ -68,11 +56,3 @@ async function openExecutor (scope: Scope, mode: 'off' | 'required'): Promise<()
 
 const bubblewrapped = (): Promise<void> =>
   spawned('bwrap', ['--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--proc', '/proc', 'true'])
-
-async function spawned (program: string, args: readonly string[]): Promise<void> {
-  const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  child.stdout.resume()
-  child.stderr.resume()
-  const [code] = await once(child, 'close') as [number | null]
-  if (code !== 0) throw new Error(`${program} ended with ${code}`)
-}

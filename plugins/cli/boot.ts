@@ -90,6 +90,11 @@ export function configure (settingFlags: SettingFlags, { terminal: { env, cwd },
   }
 }
 
+/** The absolute path of the data directory. */
+export function dataDirectory ({ data_dir }: Config, { env }: Pick<Terminal, 'env'>): string {
+  return data_dir === '' ? dataHome(env) : data_dir
+}
+
 /** Boots the kernel for a command. The caller stops it. @throws Error naming the plugin that did not start */
 export async function boot (
   builtin: BuiltinPlugins,
@@ -110,7 +115,7 @@ export async function boot (
     secrets: new SecretFile(configHome(terminal.env), terminal.env),
     log,
     version: readVersion(),
-    data_dir: config.data_dir === '' ? dataHome(terminal.env) : config.data_dir,
+    data_dir: dataDirectory(config, terminal),
     config_file,
     private_paths: [configHome(terminal.env), dataHome(terminal.env)],
     ...(role !== undefined && { role }),

@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
-import { dataHome, loadPlugins, type CareContext, type Config, type HistoryCare } from '../../kernel/index.ts'
-import { configure, UsageError } from './boot.ts'
+import { loadPlugins, type CareContext, type Config, type HistoryCare } from '../../kernel/index.ts'
+import { configure, dataDirectory, UsageError } from './boot.ts'
 import type { CommandContext } from './command.ts'
 import { addSettingOptions } from './options/options.ts'
-import { steady } from './terminal/layout.ts'
-import { createTextLogger } from './terminal/log.ts'
+import { loggerTo } from './terminal/log.ts'
 
 /** The storage's part for the history as a whole, and what it needs. */
 export interface Care { care: HistoryCare, context: CareContext }
@@ -19,9 +18,7 @@ export async function careOf (config: Config, { builtin, terminal, signal }: Com
   if (storage.care === undefined) {
     throw new UsageError(`the storage plugin "${storage.name}" can't copy or repair its history`)
   }
-  const log = createTextLogger(line => { terminal.err(`${terminal.watched ? steady(line) : line}\n`) })
-  const data_dir = config.data_dir === '' ? dataHome(terminal.env) : config.data_dir
-  return { care: storage.care, context: { data_dir, log, signal } }
+  return { care: storage.care, context: { data_dir: dataDirectory(config, terminal), log: loggerTo(terminal), signal } }
 }
 
 /**

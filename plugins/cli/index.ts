@@ -92,7 +92,9 @@ function report (error: unknown, { argv, terminal, interrupted, fault }: Ending)
   const failure = error instanceof SkilletError ? error
     : new SkilletError(
       usage ? 'INVALID_PARAMETERS' : 'INTERNAL',
-      [error, ...(usage && fault !== undefined ? [fault] : [])].map(messageOf).join('\n').replace(/^error: /, '')
+      // A file that can't be read is the fault of the plugins and of the settings alike.
+      [...new Set([error, ...(usage && fault !== undefined ? [fault] : [])].map(messageOf))].join('\n')
+        .replace(/^error: /, '')
     )
   const shown = (text: string): string => terminal.watched ? steady(text) : text
   if (argv.includes('--json')) terminal.err(`${JSON.stringify(failure.envelope())}\n`)

@@ -2,8 +2,7 @@ import type { Command } from 'commander'
 import type { Config, Kernel, Logger } from '../../kernel/index.ts'
 import { boot, configure, type Needs } from './boot.ts'
 import type { CommandContext } from './command.ts'
-import { steady } from './terminal/layout.ts'
-import { createTextLogger } from './terminal/log.ts'
+import { loggerTo } from './terminal/log.ts'
 import { addSettingOptions } from './options/options.ts'
 
 /** The action of a command that uses a kernel. */
@@ -27,8 +26,7 @@ export function actWithKernel<Options extends {
     const { file, flags } = readFlags()
     const from = file === undefined ? {} : { file }
     const config = configure({ flags, ...from }, context)
-    const log = logger?.(config)
-      ?? createTextLogger(line => { terminal.err(`${terminal.watched ? steady(line) : line}\n`) })
+    const log = logger?.(config) ?? loggerTo(terminal)
     const kernel = await boot(builtin, config, needs, terminal, log, signal, {
       ...from,
       ...(needs.transports && { role: 'serve' }),

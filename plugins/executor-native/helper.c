@@ -572,11 +572,7 @@ static int prepare_run(struct run *r, char **environment, size_t count) {
 /* Removes the folder for temporary files of a run. */
 static void leave(struct run *r) {
 #ifdef SANDBOX
-  char path[80];
-  const struct rules *rules = rules_of(r->rules);
-  if (rules == NULL) return;
-  snprintf(path, sizeof path, "%s/%u", rules->folder, r->id);
-  remove_folder(path);
+  leave_folder(rules_of(r->rules), r->id);
 #else
   (void)r;
 #endif

@@ -5,7 +5,7 @@ import { NativeExecutor } from './executor.ts'
 import { compiledHelper } from './helper-program.ts'
 import { createConfiner } from './sandbox/create-confiner.ts'
 import { examineSandbox } from './sandbox/examine.ts'
-import { executionSection, options } from './settings.ts'
+import { declared, executionSection } from './settings.ts'
 
 /**
  * The time limit of a helper's answer, in milliseconds: many times as long as a busy machine needs to start a process.
@@ -14,10 +14,8 @@ const answer_ms = 15_000
 
 /** Runs native skills: commands, given as argument vectors, each in a process group of its own. */
 export default definePlugin({
-  name: 'executor-native',
+  ...declared,
   slot: 'executor',
-  options,
-  sections: [executionSection],
   setup (context, { helpers: configured, helper }) {
     const { config, scope, log, health } = context
     const helpers = configured || Math.min(8, availableParallelism())

@@ -9,7 +9,7 @@ export const executionSection = defineSection('execution', 'Running tools', {
 })
 
 /** The options in `[plugin.executor-native]`. */
-export const options = Type.Object({
+const options = Type.Object({
   helpers: Type.Integer({
     default: 0, minimum: 0, maximum: 16,
     description: 'Helper processes that start the commands, each started when it is needed; 0: one per core, eight at most'
@@ -18,3 +18,6 @@ export const options = Type.Object({
     default: 'auto', description: '"auto": the helper in C, where the build could compile it, else the one in Node'
   })
 }, { additionalProperties: false })
+
+/** The name of the plugin and its settings, which commands need without the plugin. */
+export const declared = { name: 'executor-native', sections: [executionSection], options }

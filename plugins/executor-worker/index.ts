@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { definePlugin, SkilletError, type Config, type Executor, type Outcome } from '../../kernel/index.ts'
 import type { Pool } from './main/pool.ts'
-import { executionSection, options } from './settings.ts'
+import { declared, executionSection } from './settings.ts'
 import { sandboxDemand } from '../toolkit/sandbox-demand.ts'
 import { stopping } from './shared/limits.ts'
 
@@ -32,10 +32,8 @@ function notConfined (name: string, demand: string): Outcome {
 
 /** Runs script skills in worker threads. The pool is loaded when the first of them is to run. */
 export default definePlugin({
-  name: 'executor-worker',
+  ...declared,
   slot: 'executor',
-  options,
-  sections: [executionSection],
   setup ({ config, scope, log }, { load_ms, idle_ms }): Executor {
     const limits = { ...limitsOf(config), load_ms, grace_ms, idle_ms }
     let pool: Pool | undefined

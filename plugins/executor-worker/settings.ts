@@ -9,7 +9,7 @@ export const executionSection = defineSection('execution', 'Running tools', {
 })
 
 /** The options in `[plugin.executor-worker]`. */
-export const options = Type.Object({
+const options = Type.Object({
   load_ms: Type.Integer({
     default: 10_000, minimum: 1, maximum: 600_000,
     description: 'How long a skill\'s module may take to load, in milliseconds'
@@ -19,3 +19,6 @@ export const options = Type.Object({
     description: 'An idle script thread is ended after so long, in milliseconds'
   })
 }, { additionalProperties: false })
+
+/** The name of the plugin and its settings, which commands need without the plugin. */
+export const declared = { name: 'executor-worker', sections: [executionSection], options }

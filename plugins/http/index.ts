@@ -11,7 +11,7 @@ import { openApi } from './api/openapi.ts'
 import { Origins } from './access/origins.ts'
 import { addPages } from './pages/pages.ts'
 import type { EngineName } from './engine/server.ts'
-import { options, serverSection, type ServerSettings } from './settings.ts'
+import { declared, serverSection, type ServerSettings } from './settings.ts'
 
 /** The HTTP server, as its plugin returns it. */
 export interface HttpTransport extends Transport {
@@ -29,10 +29,8 @@ const head_ms = 10_000
 
 /** The HTTP API, derived from the kernel's table of operations. */
 export default definePlugin({
-  name: 'http',
+  ...declared,
   slot: 'transport',
-  options,
-  sections: [serverSection],
   async setup (context, { engine: choice }): Promise<HttpTransport> {
     const { config, config_file, log, scope } = context
     const settings = serverSection.of(config)

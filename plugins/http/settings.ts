@@ -42,8 +42,11 @@ export const serverSection = defineSection('server', 'The HTTP server', {
 })
 
 /** The options in `[plugin.http]`. */
-export const options = Type.Object({
+const options = Type.Object({
   engine: schemas.Choice(['auto', 'uws', 'node'], {
     default: 'auto', description: 'uws: uWebSockets.js; node: node:http; auto: uWebSockets.js where it loads'
   })
 }, { additionalProperties: false })
+
+/** The name of the plugin and its settings, which commands need without the plugin. */
+export const declared = { name: 'http', sections: [serverSection], options }

@@ -1,6 +1,6 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { checkAddresses } from './server/addresses.ts'
-import { mcpSection } from './settings.ts'
+import { declared, mcpSection } from './settings.ts'
 import type { McpOverHttp } from './transports/http.ts'
 
 /**
@@ -8,9 +8,8 @@ import type { McpOverHttp } from './transports/http.ts'
  * at the first request.
  */
 export default definePlugin({
-  name: 'mcp',
+  ...declared,
   slot: 'endpoint',
-  sections: [mcpSection],
   setup ({ config, gateway, log, scope }) {
     const settings = mcpSection.of(config)
     checkAddresses(settings.resources)

@@ -15,3 +15,6 @@ export const mcpSection = defineSection('mcp', 'Agents, by the Model Context Pro
     description: 'Tools shown as resources, by their address, whose {names} are the tool\'s parameters: "git://{ref}/log" = "git:log"'
   })
 })
+
+/** The name of the plugin and its settings, which commands need without the plugin. */
+export const declared = { name: 'mcp', sections: [mcpSection] }

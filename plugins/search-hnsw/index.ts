@@ -6,7 +6,7 @@ import { Embedder } from './meaning/embedder.ts'
 import { examine } from './examine.ts'
 import { HybridSearch } from './hybrid-search.ts'
 import type { ThreadData } from './meaning/protocol.ts'
-import { searchSection, type SearchSettings } from './settings.ts'
+import { declared, searchSection, type SearchSettings } from './settings.ts'
 
 /** The folder of the bundled model, all-MiniLM-L6-v2. The build does not copy it, so it is in the source folder. */
 const bundled = fileURLToPath(new URL('../../../plugins/search-hnsw/model', import.meta.url))
@@ -15,9 +15,8 @@ const hubName = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/
 
 /** Search by words and by meaning: BM25, and the vectors of a small language model in a thread of its own. */
 export default definePlugin({
-  name: 'search-hnsw',
+  ...declared,
   slot: 'search',
-  sections: [searchSection],
   setup ({ config, scope, log, data_dir, cache, health }): Search {
     const settings = searchSection.of(config)
     const { model, preload } = settings

@@ -12,3 +12,6 @@ export const searchSection = defineSection('search', 'Finding tools', {
     default: false, description: 'Download the model that search.model names, where it is not there yet'
   })
 })
+
+/** The name of the plugin and its settings, which commands need without the plugin. */
+export const declared = { name: 'search-hnsw', sections: [searchSection] }

@@ -6,7 +6,7 @@ import { Follow } from './library/follow.ts'
 import { Interpreters } from './descriptions/interpreters.ts'
 import { Library } from './library/library.ts'
 import { placesOf } from './listing/places.ts'
-import { options, skillsSection } from './settings.ts'
+import { declared, skillsSection } from './settings.ts'
 import { examineTrust } from './trust/examine-trust.ts'
 import { SkillTrust } from './trust/skill-trust.ts'
 
@@ -16,10 +16,8 @@ import { SkillTrust } from './trust/skill-trust.ts'
  * ready.
  */
 export default definePlugin({
-  name: 'skills-directory',
+  ...declared,
   slot: 'skills',
-  options,
-  sections: [skillsSection],
   examine: async ({ config, skills, signal }) =>
     [...examineTrust(skillsSection.of(config)), ...await examine(skills, signal)],
   setup ({ config, scope, log, data_dir, health }, { describe_ms, patience_ms, wait_ms, watch }): SkillSource {

@@ -13,7 +13,7 @@ export const skillsSection = defineSection('skills', 'Where skills come from', {
 })
 
 /** The options in `[plugin.skills-directory]`. */
-export const options = Type.Object({
+const options = Type.Object({
   describe_ms: Type.Integer({
     default: 10_000, minimum: 100, maximum: 60_000,
     description: 'How long listing a directory or describing one skill may take, in milliseconds'
@@ -31,3 +31,6 @@ export const options = Type.Object({
     description: 'How changes are found while the server runs: by events of the file system, by looking every two seconds (network file systems), or not at all'
   })
 }, { additionalProperties: false })
+
+/** The name of the plugin and its settings, which commands need without the plugin. */
+export const declared = { name: 'skills-directory', sections: [skillsSection], options }

@@ -157,6 +157,23 @@ t.test('the settings of a further plugin have flags, variables, a schema and a p
   })
 })
 
+t.test('a broken file is told of once, and two plugins that declare one setting are named', async t => {
+  const broken = join(home.folder, 'broken.toml')
+  writeFileSync(broken, '[server\n')
+  const { status, stderr } = await skillet(home, ['list', '--config', broken])
+  t.equal(status, 2)
+  t.equal(stderr.trimEnd().split('\n').length, 1, stderr)
+  const plugin = (name: string): string => `
+    const { definePlugin, defineSection, Type } = await import(${JSON.stringify(new URL('kernel/plugin.js', dist).href)})
+    const hall = defineSection('hall', 'The hall', { door: Type.String({ default: '', description: 'Its door' }) })
+    export default definePlugin({
+      name: '${name}', slot: 'skills', sections: [hall], setup: () => ({ load: async () => ({ skills: [], quarantined: [] }) })
+    })`
+  for (const name of ['first', 'second']) writeFileSync(join(home.folder, `${name}.mjs`), plugin(name))
+  const both = await skillet(home, ['list', '--plugins', './first.mjs', '--plugins', './second.mjs'])
+  t.match(both, { status: 2, stderr: /two plugins declare the setting "hall\.door"/ })
+})
+
 t.test('the server tells of its configuration file when that changed, and not before', async t => {
   const home = await makeHome()
   t.teardown(home.remove)

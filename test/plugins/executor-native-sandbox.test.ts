@@ -405,6 +405,19 @@ t.test('all end with the process that started them, even when it is killed', { s
   }
 })
 
+t.test('a working directory that is secret is not readable because it is the working directory', async t => {
+  const { RuleBook } = await import('../../plugins/executor-native/sandbox/rules.ts')
+  const folder = mkdtempSync(join(tmpdir(), 'skillet-secret-'))
+  t.teardown(() => { rmSync(folder, { recursive: true }) })
+  const { skill } = shell('true')
+  const isNamed = (book: {
+    rulesFor: (...args: [typeof skill, string, string[]]) => { paths: readonly { path: string }[] }
+  }): boolean =>
+    book.rulesFor(skill, folder, []).paths.some(({ path }) => path === folder)
+  t.equal(isNamed(new RuleBook([])), true)
+  t.equal(isNamed(new RuleBook([folder])), false)
+})
+
 t.test('where it can\'t be had, a command fails, says why, and never runs without', async t => {
   const { Confiner } = await import('../../plugins/executor-native/sandbox/confiner.ts')
   const { RuleBook } = await import('../../plugins/executor-native/sandbox/rules.ts')

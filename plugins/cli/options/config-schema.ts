@@ -1,7 +1,8 @@
 import { Command } from 'commander'
 import {
-  configSchema, furtherPlugins, loadPlugins, sectionsOf, type ConfigSchema, type Section
+  configSchema, furtherPlugins, loadPlugins, messageOf, sectionsOf, type AnyPlugin, type ConfigSchema, type Section
 } from '../../../kernel/index.ts'
+import { UsageError } from '../boot.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** The schema of the configuration for one command line. */
@@ -18,18 +19,23 @@ export interface CommandSchema extends ConfigSchema {
  * flags, variables or the file name. Further plugins are loaded, because their flags are known only then.
  * @param words the words of the command line
  * @param builtin the sections of the built-in plugins
+ * @throws UsageError when two plugins declare the same setting
  */
 export async function commandSchema (
   words: readonly string[],
   builtin: readonly Section[],
   { env, cwd }: Pick<Terminal, 'env' | 'cwd'>
 ): Promise<CommandSchema> {
+  let further: AnyPlugin[]
   try {
-    const specifiers = furtherPlugins({ ...namedIn(words), env, cwd })
-    const sections = (await loadPlugins(specifiers, cwd)).flatMap(sectionsOf)
-    return configSchema([...builtin, ...sections])
+    further = await loadPlugins(furtherPlugins({ ...namedIn(words), env, cwd }), cwd)
   } catch (fault) {
     return { ...configSchema(builtin), fault }
+  }
+  try {
+    return configSchema([...builtin, ...further.flatMap(sectionsOf)])
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error })
   }
 }
 

@@ -1,4 +1,6 @@
 import type { LogLevel, Logger } from '../../../kernel/index.ts'
+import { steady } from './layout.ts'
+import type { Terminal } from './terminal.ts'
 
 const severities = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[]
 const labels: Readonly<Record<LogLevel, string>> = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' }
@@ -11,6 +13,11 @@ export interface TextLogOptions {
   style?: (level: LogLevel, label: string) => string
   /** The beginning of each line, such as the time. */
   prefix?: () => string
+}
+
+/** The logger of most commands: warnings and errors are lines on standard error. */
+export function loggerTo ({ err, watched }: Pick<Terminal, 'err' | 'watched'>): Logger {
+  return createTextLogger(line => { err(`${watched ? steady(line) : line}\n`) })
 }
 
 /** A logger for a person who watches standard error: plain lines with the event and, in brackets, the details. */

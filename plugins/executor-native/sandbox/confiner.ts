@@ -30,8 +30,9 @@ export class Confiner {
   }
 
   /** Whether commands of a skill have to be confined. A skill can demand it where the settings do not. */
-  concerns ({ trusted, permissions }: SkillDefinition): boolean {
-    return permissions.isolation === 'sandbox' || (this.#options.mode !== 'off' && !trusted)
+  concerns (skill: SkillDefinition): boolean {
+    const { mode } = this.#options
+    return (mode === 'auto' && !skill.trusted) || sandboxDemand(skill, mode) !== undefined
   }
 
   /**

@@ -1,10 +1,10 @@
-import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configHome, dataHome, type PluginContext } from '../../../kernel/index.ts'
 import { confinedHelper } from '../helper-program.ts'
 import { ConfinedHelpers } from './confined-helpers.ts'
 import { Confiner } from './confiner.ts'
 import { RuleBook } from './rules.ts'
+import { namesIn } from './secret-paths.ts'
 
 /** @param helpers the most helper processes of each room */
 export function createConfiner (
@@ -27,12 +27,4 @@ function ownPaths (data_dir: string, config_file: string | undefined): string[] 
     ...namesIn(home).filter(name => name !== 'skills').map(name => join(home, name)),
     ...beside
   ]
-}
-
-function namesIn (folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { fromHome, type SkillDefinition } from '../../../kernel/index.ts'
 import type { AllowedPath } from '../protocol.ts'
 import { isCurrent, readablePaths, type ReadablePaths } from './readable-paths.ts'
-import { replaced, secretPaths } from './secret-paths.ts'
+import { covered, replaced, secretPaths } from './secret-paths.ts'
 
 /** The files that the commands of a skill may use, under an id that no other rules ever had. */
 export interface Rules {
@@ -54,8 +54,9 @@ export class RuleBook {
   secretWithin (path: string): string | undefined {
     const [place = path] = real(path)
     return this.#secrets.find(secret => {
-      if (replaced.includes(secret) && place.startsWith('/tmp/')) return false // a folder of the machine's own /tmp
-      return secret === place || secret.startsWith(place === '/' ? '/' : `${place}/`) || place.startsWith(`${secret}/`)
+      // Of the machine's own /tmp.
+      if (replaced.includes(secret) && isIn(place, '/tmp') && place !== '/tmp') return false
+      return isIn(secret, place) || isIn(place, secret)
     })
   }
 
@@ -93,13 +94,14 @@ export class RuleBook {
 
   /** The secrets in a folder that a skill names, other than the folder itself. */
   #below (path: string): string[] {
-    return this.#secrets.filter(secret => secret.startsWith(path === '/' ? path : `${path}/`))
+    return this.#secrets.filter(secret => secret !== path && isIn(secret, path))
   }
 
-  /** A working directory in a folder that commands have their own of is named; one that is secret is not. */
+  /** A working directory in a folder of which commands have their own is shown to them, unless it is secret. */
   #unlessSecret (cwd: string): string[] {
-    return /^\/(tmp|run|dev\/shm)\/./.test(cwd)
-      && !this.#secrets.some(secret => cwd.startsWith(`${secret}/`) && !/^\/(tmp|run|dev)$/.test(secret)) ? [cwd] : []
+    const isCovered = covered.some(folder => cwd !== folder && isIn(cwd, folder))
+    const isSecret = this.#secrets.some(secret => !replaced.includes(secret) && isIn(cwd, secret))
+    return isCovered && !isSecret ? [cwd] : []
   }
 
   /** What is readable, and so all rules, is found anew when a folder that holds secrets has changed. */
@@ -128,8 +130,9 @@ function isSystem (path: string): boolean {
   return system.some(folder => isIn(path, folder))
 }
 
+/** Whether a path is a folder, or in it. */
 function isIn (path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`)
+  return path === folder || path.startsWith(folder === '/' ? folder : `${folder}/`)
 }
 
 /** The path without symbolic links; nothing where it does not exist. */

@@ -145,9 +145,6 @@ static void hide(const char *path) {
 
 /* Names are often resolved by a file below /run, which is hidden. */
 static void keep_resolver(void) {
-  char place[4096];
-  ssize_t length = readlink("/etc/resolv.conf", place, sizeof place - 1);
-  if (length <= 0) return;
   char *real = realpath("/etc/resolv.conf", NULL);
   if (real != NULL) expose(real, 0);
   free(real);
@@ -288,6 +285,19 @@ void enter_sandbox(int argc, char **argv) {
 
 /* ---- rules of skills ---- */
 
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
+  (void)status;
+  (void)at;
+  if (kind == FTW_DNR) chmod(path, 0700);
+  remove(path);
+  return 0;
+}
+
+static void remove_folder(const char *path) {
+  if (rmdir(path) == 0 || errno == ENOENT) return;
+  nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
 struct rules *rules_of(uint32_t id) {
   struct rules *rules = all_rules;
   while (rules != NULL && rules->id != id) rules = rules->next;
@@ -339,23 +349,21 @@ int confine(const struct rules *rules) {
   return syscall(SYS_capset, &header, none) < 0 ? errno : 0;
 }
 
+static void folder_of(const struct rules *rules, uint32_t run, char *path, size_t bytes) {
+  snprintf(path, bytes, "%s/%u", rules->folder, run);
+}
+
 int make_folder(const struct rules *rules, uint32_t run, char *path, uint32_t bytes) {
   if (rules == NULL) return EPERM;
-  snprintf(path, bytes, "%s/%u", rules->folder, run);
+  folder_of(rules, run, path, bytes);
   return mkdir(path, 0700) < 0 ? errno : 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at) {
-  (void)status;
-  (void)at;
-  if (kind == FTW_DNR) chmod(path, 0700);
-  remove(path);
-  return 0;
-}
-
-void remove_folder(const char *path) {
-  if (rmdir(path) == 0 || errno == ENOENT) return;
-  nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+void leave_folder(const struct rules *rules, uint32_t run) {
+  char path[80];
+  if (rules == NULL) return;
+  folder_of(rules, run, path, sizeof path);
+  remove_folder(path);
 }
 
 void empty_shared_memory(void) {

@@ -20,9 +20,9 @@ struct rules *rules_of(uint32_t id);
 /* In the new process of a command, before exec: takes away what the helper may and a command may not. Returns an error number. */
 int confine(const struct rules *rules);
 
-/* The folder for temporary files of a run: made before it starts, and removed with all that is in it. Return an error number. */
+/* The folder for temporary files of a run: made before it starts, and removed with all that is in it. `make_folder` returns an error number. */
 int make_folder(const struct rules *rules, uint32_t run, char *path, uint32_t bytes);
-void remove_folder(const char *path);
+void leave_folder(const struct rules *rules, uint32_t run);
 
 /* Removes what commands left in shared memory. Only while none runs. */
 void empty_shared_memory(void);

@@ -24,7 +24,9 @@ const inSystem = [
   '/var/spool', '/var/mail', '/var/backups', '/var/log'
 ]
 
-/** Folders of which a confined command has its own, or nothing at all. */
+/** Folders of which a confined command has its own, empty at first. */
+export const covered: readonly string[] = ['/tmp', '/run', '/dev/shm']
+/** Folders of the machine that a confined command does not see as they are. */
 export const replaced: readonly string[] = ['/proc', '/dev', '/run', '/tmp']
 
 /**
@@ -33,12 +35,12 @@ export const replaced: readonly string[] = ['/proc', '/dev', '/run', '/tmp']
  * @param own files and folders of Skillet itself
  */
 export function secretPaths (home: string, own: readonly string[]): string[] {
-  const homes = ['/root', ...names('/home').map(name => join('/home', name))].filter(path => path !== home)
+  const homes = ['/root', ...namesIn('/home').map(name => join('/home', name))].filter(path => path !== home)
   return [...replaced, ...inSystem, ...homes, ...inHome.map(path => join(home, path)), ...own]
 }
 
 /** The names in a folder; none where it can't be read. */
-function names (folder: string): string[] {
+export function namesIn (folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {
