@@ -23,12 +23,14 @@ export function isAbsent (error: unknown): boolean {
  * @param options `mode`: mode of the file, default 0600; `durable`: whether the file is on disk when the promise
  * resolves, default true; a cache does not need it
  */
-export async function replaceFile (path: string, text: string, { mode = 0o600, durable = true } = {}): Promise<void> {
+export async function replaceFile (
+  path: string, content: string | Uint8Array, { mode = 0o600, durable = true } = {}
+): Promise<void> {
   const aside = `${path}.${randomUUID()}.tmp`
   try {
     const file = await open(aside, 'wx', 0o600)
     try {
-      await file.writeFile(text)
+      await file.writeFile(content)
       if (mode !== 0o600) await file.chmod(mode)
       if (durable) await file.sync()
     } finally {

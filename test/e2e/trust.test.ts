@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { appendFile, chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { until } from '../../plugins/testing/until.ts'
@@ -66,6 +66,25 @@ t.test('a skill is trusted by its content, and says so when it changes while a s
     text: `${home.skills}: every skill in this directory is trusted, whatever it holds`
   })
   t.match((await skillet(home, ['trust', '--list'])).stdout, /^code +changed /)
+  await writeFile(join(home.skills, 'code', 'more.txt'), 'a\u001b[31m word\n')
+  const shown = await skillet(home, ['trust', 'code'])
+  t.equal(shown.status, 2)
+  t.match(shown.stdout, `--- trusted/skill.js
++++ now/skill.js
+@@ -1,1 +1,1 @@
+-${js('one')}+${js('two')}`, 'the changed lines')
+  t.match(shown.stdout, '--- /dev/null\n+++ now/more.txt\n@@ -0,0 +1,1 @@\n+a word\n', 'without control sequences')
+  await rm(join(home.skills, 'code', 'more.txt'))
+  const answered = JSON.parse((await skillet(home, ['trust', 'code', '--yes', '--json'])).stdout) as unknown
+  t.match(answered, {
+    changes: [{ what: 'file skill.js changed' }], diffs: [{ path: 'skill.js', diff: /^\+export default/m }]
+  })
+  const kept = join(home.folder, 'config', 'skillet', 'trusted-texts')
+  t.equal((await readdir(kept)).length, 1, 'texts of a content that is trusted no more are removed')
+  const [text = ''] = await readdir(kept)
+  t.equal((await stat(join(kept, text))).mode & 0o777, 0o600)
+  await writeFile(join(kept, text), 'damaged')
+  await writeFile(join(home.skills, 'code', 'skill.js'), js('three'))
   t.match(
     (await skillet(home, ['trust', 'code', '--yes'])).stdout,
     /Changed since .*:\n {2}file skill\.js changed\nThe skill "code" is trusted, until one of its files changes\.\n$/
@@ -81,6 +100,7 @@ t.test('a skill is trusted by its content, and says so when it changes while a s
   await chmod(file, 0o600)
   t.match((await skillet(home, ['untrust', 'code'])).stdout, /is not trusted any more/)
   t.equal((await skillet(home, ['untrust', 'code'])).status, 3)
+  t.same(await readdir(kept), [])
 })
 
 t.test('with the lock, a changed skill is kept from serving until it is trusted again', async t => {

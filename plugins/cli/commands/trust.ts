@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import { configHome, isAbsent, messageOf, type SkillDefinition } from '../../../kernel/index.ts'
 import { digestsOf, readFolder } from '../../toolkit/trust/folder-content.ts'
+import { KeptTexts, textsOf } from '../../toolkit/trust/kept-texts.ts'
 import type { TrustRecord } from '../../toolkit/trust/record.ts'
 import { changesOf, fileChanges, snapshotOf, type Change } from '../../toolkit/trust/snapshot.ts'
 import { TrustFile } from '../../toolkit/trust/trust-file.ts'
@@ -10,6 +11,7 @@ import { EXIT_CODES } from '../exit-codes.ts'
 import { addSettingOptions, type SettingFlags } from '../options/options.ts'
 import { align, localTime } from '../terminal/layout.ts'
 import { findCandidate, hasModule, readLocked, type Candidate } from '../trust/candidate.ts'
+import { diffsText, fileDiffs, type FileDiff } from '../trust/file-diffs.ts'
 import { changesText, filesText, toolsText } from '../trust/trust-text.ts'
 
 interface Options { json?: boolean, yes?: boolean, list?: boolean }
@@ -38,6 +40,7 @@ class Trusting {
   readonly #options: Options
   readonly #settingFlags: SettingFlags
   readonly #file: TrustFile
+  readonly #texts: KeptTexts
   readonly #context: CommandContext
 
   constructor (name: string, options: Options, settingFlags: SettingFlags, file: TrustFile, context: CommandContext) {
@@ -45,6 +48,7 @@ class Trusting {
     this.#options = options
     this.#settingFlags = settingFlags
     this.#file = file
+    this.#texts = new KeptTexts(configHome(context.terminal.env))
     this.#context = context
   }
 
@@ -53,7 +57,11 @@ class Trusting {
     const candidate = await findCandidate(this.#name, this.#settingFlags, this.#context)
     const old = before.find(({ path, name }) => path === candidate.path && name === this.#name)
     if (candidate.skill?.trusted === true) return this.#answerTrusted(candidate, old)
-    this.#show(filesText(candidate, this.#context.terminal))
+    const texts = await textsOf(candidate.content.entries)
+    const kept = old === undefined ? {} : await this.#texts.read(old.hash)
+    const diffs = Object.keys(kept).length === 0 ? [] : fileDiffs(kept, texts)
+    // Before the module runs, if it has one.
+    this.#show(filesText(candidate, this.#context.terminal) + diffsText(diffs, this.#context.terminal))
     const skill = candidate.skill ?? await this.#readLocked(candidate)
     if (skill === undefined) return
     const changes = old === undefined ? [] : this.#changes(old, candidate, skill)
@@ -62,7 +70,9 @@ class Trusting {
       this.#show(`\n${changesText(`Changed since ${localTime(old.at)}:`, changes, this.#context.terminal)}`)
     }
     if (!await this.#agrees(`Trust the skill ${this.#name} with this content? [y/N] `)) return
-    await this.#record(candidate, skill, changes)
+    await this.#record(candidate, skill, { changes, diffs })
+    await this.#texts.keep(candidate.content.hash, texts)
+    await this.#texts.prune(new Set(this.#file.read().map(({ hash }) => hash)))
   }
 
   /** Reads a locked skill. The user is asked before its module runs. */
@@ -76,7 +86,10 @@ class Trusting {
     return [...changesOf(old.snapshot, snapshotOf(skill)), ...fileChanges(old.files, digestsOf(content.entries))]
   }
 
-  async #record (candidate: Candidate, skill: SkillDefinition, changes: readonly Change[]): Promise<void> {
+  async #record (
+    candidate: Candidate, skill: SkillDefinition,
+    differences: { changes: readonly Change[], diffs: readonly FileDiff[] }
+  ): Promise<void> {
     const { name, path, content } = candidate
     const { terminal } = this.#context
     const { hash, entries, bytes } = await readFolder(path)
@@ -89,7 +102,7 @@ class Trusting {
     await this.#file.add(record)
     await this.#verify(record)
     const files = entries.filter(({ type }) => type !== 'folder').length
-    const answer = { name, path, hash, files, bytes, at, by, changes }
+    const answer = { name, path, hash, files, bytes, at, by, ...differences }
     if (this.#options.json === true) terminal.out(`${JSON.stringify(answer)}\n`)
     else terminal.out(`The skill "${name}" is trusted, until one of its files changes.\n`)
   }
@@ -106,7 +119,7 @@ class Trusting {
     const { terminal } = this.#context
     if (this.#options.json === true) {
       const recorded = record !== undefined && { hash: record.hash, at: record.at, by: record.by }
-      terminal.out(`${JSON.stringify({ name, path, ...recorded, changes: [] })}\n`)
+      terminal.out(`${JSON.stringify({ name, path, ...recorded, changes: [], diffs: [] })}\n`)
       return
     }
     const why = record === undefined
