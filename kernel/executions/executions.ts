@@ -57,11 +57,20 @@ export class Executions implements Runner {
     const active = this.#accept(job, accepted !== undefined)
     const { execution } = active
     const cancel = (): void => { end(active, 'cancel') }
-    accepted?.(execution.id)
+    if (accepted !== undefined) this.#announce(execution.id, accepted)
     recordTransition(execution, execution.created_at, this.#dependencies.bus)
     if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
     return active.endBy(this.#perform(active, executor, () => { signal.removeEventListener('abort', cancel) }))
+  }
+
+  /** A caller that throws harms nothing: the execution is accepted, and goes on. */
+  #announce (id: string, accepted: (execution_id: string) => void): void {
+    try {
+      accepted(id)
+    } catch (error) {
+      this.#dependencies.log.error({ execution_id: id, error: messageOf(error) }, 'a caller of an execution failed')
+    }
   }
 
   async cancel (id: string, signal: CancelSignal): Promise<Execution> {

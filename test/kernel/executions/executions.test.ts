@@ -85,6 +85,17 @@ t.test('whoever hears of an execution can cancel it in the same turn', async t =
   t.match(await cancelling, { status: 'cancelled' })
 })
 
+t.test('a caller that throws when it hears the id changes nothing', async t => {
+  const { kernel, close } = await start()
+  t.teardown(close)
+  const accepted = (): void => { throw new Error('a fault of the caller') }
+  const { execution_id } = await kernel.gateway.invoke(
+    execute, { skill_name: 'subject', tool_name: 'echo', parameters: { text: 'hé' } }, { ...call(), accepted }
+  )
+  t.match(await kernel.gateway.invoke(getExecution, { id: execution_id }, call()), { status: 'success' })
+  t.match(await kernel.gateway.invoke(listExecutions, {}, call()), { total: 1 })
+})
+
 t.test('each failure has its code, its details and its record', async t => {
   const { kernel, close } = await start()
   t.teardown(close)
