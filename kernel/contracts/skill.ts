@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { Choice, type Tool } from './schemas.ts'
+import { Choice, type JsonObject, type Tool } from './schemas.ts'
 
 /** Names of secrets. Native tools receive secrets as environment variables. */
 export const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_]{0,127}$/
@@ -64,6 +64,8 @@ export interface ToolDefinition extends Tool {
   secrets: string[]
   /** The command of a native tool. */
   command?: CommandTemplate
+  /** What the executor needs to run the tool; the source of the skill and the executor agree on its shape. */
+  target?: JsonObject
   /** The usage of the tool in one line, for the error message of an invalid call. */
   usage?: string
   /** The requirements of the script that the command runs. */
