@@ -77,6 +77,19 @@ export const commands: readonly CommandRow[] = [
     description: 'Write a skill of your own to begin with, and its test',
     load: () => import('./commands/init.ts')
   },
+  {
+    name: 'add',
+    description: 'Install a skill from a folder, a tarball, a git repository or npm',
+    configured: true,
+    load: () => import('./commands/add.ts')
+  },
+  {
+    name: 'update',
+    description: 'Fetch installed skills again from where they came',
+    configured: true,
+    load: () => import('./commands/update.ts')
+  },
+  { name: 'remove', description: 'Remove a skill of your own', load: () => import('./commands/remove.ts') },
   { name: 'key', description: 'Make, list and revoke API keys', load: () => import('./commands/key.ts') },
   { name: 'secret', description: 'Keep the secrets that skills need', load: () => import('./commands/secret.ts') },
   {

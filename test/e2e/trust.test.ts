@@ -3,8 +3,8 @@ import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, writeFile } from
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { until } from '../../plugins/testing/until.ts'
-import { execute, launch, launcher, makeHome, request, skillet, startServer, type Home } from '../support/program.ts'
-import { hasTerminals } from '../support/pty.ts'
+import { execute, makeHome, request, skillet, startServer, type Home } from '../support/program.ts'
+import { answerInTerminal, hasTerminals } from '../support/pty.ts'
 
 const toml = (command: string): string =>
   `description = "Demo"\n[[tools]]\nname = "say"\ndescription = "Say"\ncommand = ["echo", "${command}"]\n`
@@ -147,34 +147,6 @@ t.test('a skill that can\'t be trusted by its content is refused, and no record 
   t.match((await skillet(home, ['trust'])).stderr, /name the skill: skillet trust NAME/)
 })
 
-/** Runs a command in a terminal and answers its questions. @returns what was shown */
-function inTerminal (home: Home, args: readonly string[], answers: readonly string[]): string {
-  const relay = `
-import os, pty, sys
-answers = sys.argv[1].split(',')
-pid, master = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[2], sys.argv[2:])
-shown = b''
-while True:
-    try:
-        data = os.read(master, 65536)
-    except OSError:
-        break
-    if not data:
-        break
-    shown += data
-    if answers and shown.count(b'[y/N] ') > int(os.environ['ASKED_MAX']) - len(answers):
-        os.write(master, answers.pop(0).encode() + b'\\n')
-os.waitpid(pid, 0)
-sys.stdout.buffer.write(shown)
-`
-  return spawnSync('python3', ['-c', relay, answers.join(','), launcher, ...launch, ...args], {
-    env: { ...home.env, ASKED_MAX: String(answers.length), NO_COLOR: '1' },
-    encoding: 'utf8'
-  }).stdout
-}
-
 t.test('on a terminal it asks, and before it runs a module that the lock keeps from serving', {
   skip: hasTerminals ? false : 'no terminals here'
 }, async t => {
@@ -186,15 +158,15 @@ t.test('on a terminal it asks, and before it runs a module that the lock keeps f
     `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(ran)}, 'x')\n${js('one')}`
   )
   t.match(
-    inTerminal(home, ['trust', 'code'], ['no']),
+    answerInTerminal(home, ['trust', 'code'], ['no']),
     /Run it now, in a thread\? \[y\/N\] [\s\S]*Nothing was changed\./
   )
   await t.rejects(stat(ran), { code: 'ENOENT' }, 'its module was not run')
   t.match(
-    inTerminal(home, ['trust', 'code'], ['y', 'n']),
+    answerInTerminal(home, ['trust', 'code'], ['y', 'n']),
     /code:say[\s\S]*Trust the skill code with this content\? \[y\/N\] [\s\S]*Nothing was changed\./
   )
   await readFile(ran)
-  t.match(inTerminal(home, ['trust', 'code'], ['y', 'y']), /is trusted, until one of its files changes/)
+  t.match(answerInTerminal(home, ['trust', 'code'], ['y', 'y']), /is trusted, until one of its files changes/)
   t.match((await skillet(home, ['run', 'code:say'])).stdout, 'one')
 })

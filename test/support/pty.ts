@@ -59,3 +59,31 @@ export function startInTerminal (
 function plainOf (shown: string): string {
   return shown.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g'), '').replaceAll('\r\n', '\n')
 }
+
+/** Runs a command in a terminal and answers its questions. @returns what was shown */
+export function answerInTerminal (home: Home, args: readonly string[], answers: readonly string[]): string {
+  const relay = `
+import os, pty, sys
+answers = sys.argv[1].split(',')
+pid, master = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+shown = b''
+while True:
+    try:
+        data = os.read(master, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    shown += data
+    if answers and shown.count(b'[y/N] ') > int(os.environ['ASKED_MAX']) - len(answers):
+        os.write(master, answers.pop(0).encode() + b'\\n')
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(shown)
+`
+  return spawnSync('python3', ['-c', relay, answers.join(','), launcher, ...launch, ...args], {
+    env: { ...home.env, ASKED_MAX: String(answers.length), NO_COLOR: '1' },
+    encoding: 'utf8'
+  }).stdout
+}

@@ -7,10 +7,10 @@ import { changesOf, fileChanges, snapshotOf, type Change } from '../../toolkit/t
 import { TrustFile } from '../../toolkit/trust/trust-file.ts'
 import { UsageError } from '../boot.ts'
 import type { CommandContext, DefineCommand } from '../command.ts'
-import { EXIT_CODES } from '../exit-codes.ts'
 import { addSettingOptions, type SettingFlags } from '../options/options.ts'
+import { agrees } from '../terminal/agrees.ts'
 import { align, localTime } from '../terminal/layout.ts'
-import { findCandidate, hasModule, readLocked, type Candidate } from '../trust/candidate.ts'
+import { findCandidate, runsModule, readLocked, type Candidate } from '../trust/candidate.ts'
 import { diffsText, fileDiffs, type FileDiff } from '../trust/file-diffs.ts'
 import { changesText, filesText, toolsText } from '../trust/trust-text.ts'
 
@@ -69,7 +69,7 @@ class Trusting {
     if (old !== undefined) {
       this.#show(`\n${changesText(`Changed since ${localTime(old.at)}:`, changes, this.#context.terminal)}`)
     }
-    if (!await this.#agrees(`Trust the skill ${this.#name} with this content? [y/N] `)) return
+    if (!await agrees(`Trust the skill ${this.#name} with this content? [y/N] `, this.#options, this.#context)) return
     await this.#record(candidate, skill, { changes, diffs })
     await this.#texts.keep(candidate.content.hash, texts)
     await this.#texts.prune(new Set(this.#file.read().map(({ hash }) => hash)))
@@ -78,7 +78,7 @@ class Trusting {
   /** Reads a locked skill. The user is asked before its module runs. */
   async #readLocked (candidate: Candidate): Promise<SkillDefinition | undefined> {
     const question = 'Its tools are known when its module was run. Run it now, in a thread? [y/N] '
-    if (hasModule(candidate) && !await this.#agrees(question)) return undefined
+    if (runsModule(candidate) && !await agrees(question, this.#options, this.#context)) return undefined
     return await readLocked(this.#name, this.#settingFlags, this.#context)
   }
 
@@ -131,20 +131,6 @@ class Trusting {
   #show (text: string): void {
     if (this.#options.json !== true) this.#context.terminal.out(text)
     else if (this.#options.yes !== true) this.#context.terminal.err(text)
-  }
-
-  /** Whether the user agrees. @throws UsageError when nobody can be asked */
-  async #agrees (question: string): Promise<boolean> {
-    if (this.#options.yes === true) return true
-    const { terminal, signal, setStatus } = this.#context
-    const answer = await terminal.ask(question, signal)
-    if (answer === undefined) {
-      throw new UsageError('nobody can be asked: standard input is no terminal; look at what is shown, and add --yes')
-    }
-    if (/^y(es)?$/i.test(answer.trim())) return true
-    terminal.err('Nothing was changed.\n')
-    setStatus(EXIT_CODES.tool_failed)
-    return false
   }
 }
 

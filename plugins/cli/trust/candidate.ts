@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { getSkill, health, silentLogger, type Config, type SkillDefinition } from '../../../kernel/index.ts'
 import { readFolder, type FolderContent } from '../../toolkit/trust/folder-content.ts'
+import { hasModule } from '../../toolkit/skill-folder.ts'
 import { boot, configure, quick } from '../boot.ts'
 import type { CommandContext } from '../command.ts'
 import type { SettingFlags } from '../options/options.ts'
@@ -17,12 +18,9 @@ export interface Candidate {
   problem: string | undefined
 }
 
-/** Files whose presence in a folder means that reading the skill runs its module. */
-const modules = new Set(['skill.js', 'skill.mjs', 'skill.ts'])
-
 /** Whether reading the skill runs a module in its folder. */
-export function hasModule ({ content }: Candidate): boolean {
-  return content.entries.some(({ path }) => modules.has(path))
+export function runsModule ({ content }: Candidate): boolean {
+  return hasModule(new Set(content.entries.map(({ path }) => path)))
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs'
 import { opendir, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isAbsent, SKILL_NAME } from '../../../kernel/index.ts'
+import { hasModule, isSkill, lenientName, MANIFEST } from '../../toolkit/skill-folder.ts'
 import { mapAtMost } from '../shared/at-most.ts'
 import { systemMessage } from '../shared/files.ts'
 import type { Fault, Folder } from '../shared/protocol.ts'
@@ -11,15 +12,6 @@ import { revisionOf } from './revision.ts'
 export const entriesMax = 10_000
 /** The number of folders that are read at once. */
 export const readingMax = 16
-
-/** The file names of a script skill's module. */
-export const MODULES = ['skill.js', 'skill.mjs', 'skill.ts'] as const
-export const MANIFEST = 'skill.toml'
-/**
- * The names of instructions in the format of Agent Skills; without other files in a folder, they are a skill. The first
- * name is the correct one.
- */
-export const INSTRUCTIONS = ['SKILL.md', 'skill.md'] as const
 
 /** The result of checking an entry of a skills directory; undefined for an entry without a skill. */
 export type Looked = Folder | Fault | undefined
@@ -114,8 +106,8 @@ async function look (directory: string, entry: string): Promise<Looked> {
     const stats = await stat(path)
     if (!stats.isDirectory()) return undefined
     const files = new Set(await readdir(path))
-    const module = MODULES.some(file => files.has(file))
-    if (!module && !files.has(MANIFEST) && !INSTRUCTIONS.some(file => files.has(file))) return undefined
+    if (!isSkill(files)) return undefined
+    const module = hasModule(files)
     const name = module || files.has(MANIFEST) ? entry : lenientName(entry)
     if (!SKILL_NAME.test(name)) {
       return { name: entry, path, error: `the folder's name "${entry}" can't be a skill's: it must be 1 to 64 of a-z, 0-9 and -` }
@@ -136,9 +128,4 @@ async function look (directory: string, entry: string): Promise<Looked> {
 /** A text that distinguishes a directory from another one that replaced it; the inode alone may be reused. */
 export function identityOf ({ ino, birthtimeMs }: Stats): string {
   return `${ino} ${birthtimeMs}`
-}
-
-/** The skill name for a folder that was made for other programs: `PDF_tools` becomes `pdf-tools`. */
-function lenientName (entry: string): string {
-  return entry.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, 64)
 }

@@ -5,7 +5,7 @@ import {
 } from '../../../kernel/index.ts'
 import { readAgentSkill } from '../agent-skills/agent-skill.ts'
 import { firstLine, isThere, SkillFault } from '../shared/files.ts'
-import { INSTRUCTIONS, MANIFEST, MODULES } from '../listing/list.ts'
+import { INSTRUCTIONS, MANIFEST, MODULES } from '../../toolkit/skill-folder.ts'
 import { completePermissions, readInstructions, readManifest, readTool } from '../shared/manifest.ts'
 import type { DescribedSkill, Description, DescriberData, Folder } from '../shared/protocol.ts'
 import { countsForRevision } from '../listing/revision.ts'

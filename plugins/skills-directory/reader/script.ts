@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { compileCheck, messageOf, ScriptFrame, ScriptTools, type Check } from '../../../kernel/index.ts'
 import { buildModule } from './build.ts'
 import { firstLine, isThere, moduleBytesMax, refuseUnlessSmall, SkillFault } from '../shared/files.ts'
-import { MODULES } from '../listing/list.ts'
+import { MODULES } from '../../toolkit/skill-folder.ts'
 import type { DescriberData, Folder } from '../shared/protocol.ts'
 import type { BrokenTool, ToolSource } from '../shared/tools.ts'
 

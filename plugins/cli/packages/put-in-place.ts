@@ -1,0 +1,39 @@
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hasCode, type SkillDefinition } from '../../../kernel/index.ts'
+import type { CommandContext } from '../command.ts'
+import type { SettingFlags } from '../options/options.ts'
+import { findCandidate } from '../trust/candidate.ts'
+
+interface Places {
+  name: string
+  /** The folder of the new skill. */
+  folder: string
+  /** The folder where it is to be. */
+  target: string
+  workspace: string
+}
+
+/**
+ * Moves a prepared skill to its place, and reads it there, which runs its module if it has one. An earlier skill is
+ * replaced. If the new one does not load, everything is as it was.
+ * @returns the skill; undefined where `skills.locked` keeps it from being read
+ * @throws SkilletError that says why it does not load
+ */
+export async function putInPlace (
+  { name, folder, target, workspace }: Places, settingFlags: SettingFlags, context: CommandContext
+): Promise<SkillDefinition | undefined> {
+  const before = join(workspace, 'before')
+  const replaces = await rename(target, before).then(() => true, (error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return false
+    throw error
+  })
+  try {
+    await rename(folder, target)
+    return (await findCandidate(name, settingFlags, context)).skill
+  } catch (error) {
+    await rename(target, join(workspace, 'refused')).catch(() => {})
+    if (replaces) await rename(before, target)
+    throw error
+  }
+}
