@@ -163,7 +163,7 @@ t.test('a git repository: the commit is pinned, and no hook runs', {
 })
 
 t.test('a tarball, its address, and a package of npm', async t => {
-  const { home, source, names } = await placeOf(t)
+  const { home, source, mark, names } = await placeOf(t)
   const file = join(home.folder, 'words-1.0.0.tgz')
   await writeFile(join(source, 'skills', 'words', 'package.json'), JSON.stringify({
     name: 'words', version: '1.0.0', scripts: { prepack: 'touch packed', install: 'touch installed' }
@@ -173,6 +173,9 @@ t.test('a tarball, its address, and a package of npm', async t => {
   const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
   const server = createServer((request, reply) => {
     const here = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    if (request.url === '/away.tgz') {
+      return void reply.writeHead(302, { location: 'http://example.org/words.tgz' }).end()
+    }
     if (request.url?.endsWith('.tgz') === true) return void reply.end(bytes)
     if (request.url !== '/words') return void reply.writeHead(404).end('{}')
     reply.setHeader('content-type', 'application/json').end(JSON.stringify({
@@ -201,10 +204,26 @@ t.test('a tarball, its address, and a package of npm', async t => {
   t.match(await skillet(home, ['add', 'npm:nothing', '--yes']), { status: 5, stderr: /npm pack failed/ })
   t.match(await skillet(home, ['add', 'http://example.org/a.tgz', '--yes']), { status: 2, stderr: /use https/ })
   t.match(await skillet(home, ['add', 'npm:--help', '--yes']), { status: 2 })
+  t.match(await skillet(home, ['add', `${address}/away.tgz`, '--yes']), {
+    status: 5,
+    stderr: /example\.org.* use https/
+  })
   await writeFile(join(home.folder, 'bad.tgz'), bytes.subarray(0, bytes.length / 2))
   t.match(await skillet(home, ['add', join(home.folder, 'bad.tgz'), '--yes']), {
     status: 5,
     stderr: /can't be unpacked/
   })
-  t.same(await names(), ['fetched', 'local', 'package'], 'and nothing is left of what failed')
+  // A program that npm would start for a package of a repository, if it read the skill's own settings.
+  const hostile = join(home.folder, 'hostile')
+  await mkdir(hostile)
+  await writeFile(join(hostile, 'skill.toml'), toml('x'))
+  await writeFile(join(hostile, '.npmrc'), `git=${join(hostile, 'git.sh')}\n`)
+  await writeFile(join(hostile, 'git.sh'), `#!/bin/sh\ntouch ${mark}\nexit 1\n`, { mode: 0o755 })
+  await writeFile(join(hostile, 'package.json'), '{ "dependencies": { "q": "git+ssh://git@127.0.0.1:1/q.git" } }')
+  t.match(await skillet(home, ['add', hostile, '--yes']), { status: 5, stderr: /wants q from .*not the npm registry/ })
+  await writeFile(join(hostile, 'package.json'), '{ "dependencies": { "words": "^1.0.0" } }')
+  t.match(await skillet(home, ['add', hostile, '--yes']), { status: 0 })
+  t.ok(await stat(join(home.skills, 'hostile', 'node_modules', 'words', 'skill.toml')))
+  t.notOk(await stat(mark).catch(() => undefined))
+  t.same(await names(), ['fetched', 'hostile', 'local', 'package'], 'and nothing is left of what failed')
 })

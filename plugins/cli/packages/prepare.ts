@@ -1,10 +1,10 @@
-import { mkdir, readFile, rename } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isObject, type SkillDefinition } from '../../../kernel/index.ts'
+import type { SkillDefinition } from '../../../kernel/index.ts'
 import type { CommandContext } from '../command.ts'
 import type { SettingFlags } from '../options/options.ts'
 import { findCandidate, readLocked, runsModule, type Candidate } from '../trust/candidate.ts'
-import { runProgram } from './run-program.ts'
+import { fetchPackages } from './npm-packages.ts'
 
 /** A skill that was fetched, as it would be installed. None of its code has run. */
 export interface Prepared {
@@ -28,7 +28,7 @@ export async function prepare (
   await mkdir(ready)
   const place = join(ready, name)
   await rename(folder, place)
-  await fetchPackages(place, context.signal)
+  await fetchPackages(place, workspace, context.signal)
   const flags = { ...settingFlags.flags, 'skills.directories': [ready], 'skills.trusted': [], 'skills.locked': true }
   const only = { ...settingFlags, flags }
   const candidate = await findCandidate(name, only, context)
@@ -38,15 +38,4 @@ export async function prepare (
   }
   const skill = runsModule(candidate) ? undefined : candidate.skill ?? await readLocked(name, only, context)
   return { folder: place, candidate, skill }
-}
-
-/** Fetches the npm packages that a skill declares, without running their scripts. */
-async function fetchPackages (folder: string, signal: AbortSignal): Promise<void> {
-  const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => undefined)
-  if (text === undefined) return
-  const declared: unknown = JSON.parse(text)
-  const packages = isObject(declared) ? declared['dependencies'] : undefined
-  if (!isObject(packages) || Object.keys(packages).length === 0) return
-  const options = ['--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-bin-links']
-  await runProgram('npm', ['install', ...options], { cwd: folder, signal })
 }

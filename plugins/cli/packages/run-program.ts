@@ -5,10 +5,13 @@ import { hasCode, isObject } from '../../../kernel/index.ts'
 /** How long a program such as git or npm may take, in milliseconds, and what it may print, in bytes. */
 const limits = { timeout_ms: 300_000, outputBytes: 16 * 1_048_576 }
 
+/** Lines of npm that do not say what is wrong. */
+const noise = /^npm (?:notice|warn|error A complete log)/
+
 /**
  * Runs a program that fetches a package, without a shell.
  * @returns what it printed
- * @throws Error that names the program and has the end of what it said
+ * @throws Error that names the program and has the beginning of what it said
  */
 export async function runProgram (
   program: string, args: readonly string[], { cwd, signal }: { cwd: string, signal: AbortSignal }
@@ -26,7 +29,8 @@ export async function runProgram (
     }
     const said = isObject(error) && typeof error['stderr'] === 'string' ? error['stderr'].trim() : ''
     const isLate = isObject(error) && error['killed'] === true
-    const why = isLate ? `it took longer than ${limits.timeout_ms / 1000} s` : said.split('\n').slice(-5).join('\n')
+    const lines = said.split('\n').filter(line => !noise.test(line)).slice(0, 5)
+    const why = isLate ? `it took longer than ${limits.timeout_ms / 1000} s` : lines.join('\n')
     throw new Error(`${program} ${args[0] ?? ''} failed: ${why}`, { cause: error })
   }
 }

@@ -79,12 +79,17 @@ function gitOf (url: string, ref: string | undefined): Source {
 function downloadOf (text: string): Source {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) throw new UsageError(`"${text}" is no address`)
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
-  if (url.protocol !== 'https:' && !isLocal) throw new UsageError(`${text} can be changed on its way: use https`)
+  refuseOpen(url)
   if (!archive.test(url.pathname)) {
     throw new UsageError(`${text} is no tarball (.tgz, .tar.gz, .tar); a git repository is named with git+ before it`)
   }
   return { kind: 'download', url: text }
+}
+
+/** @throws UsageError when what comes from an address can be changed on its way */
+export function refuseOpen ({ protocol, hostname, href }: URL): void {
+  if (protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))) return
+  throw new UsageError(`${href} can be changed on its way: use https`)
 }
 
 function isFolder (path: string): boolean {

@@ -3,17 +3,21 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { extract } from 'tar'
+import { refuseOpen } from './source.ts'
 
-/** The most that is downloaded, the most that is in a tarball, and the time for a download. */
-const limits = { downloadBytes: 256 * 1_048_576, bytes: 256 * 1_048_576, entries: 10_000, download_ms: 300_000 }
+/** The most that is downloaded, the most that is in a tarball, and the bounds of a download. */
+const limits = {
+  downloadBytes: 256 * 1_048_576, bytes: 256 * 1_048_576, entries: 10_000, download_ms: 300_000, redirections: 5
+}
 
 /**
  * Downloads a file.
- * @throws Error when the server refuses it, it is too long, or takes too long
+ * @throws Error when the server refuses it, leads to an address without https, or the file is too long or takes too
+ * long
  */
 export async function download (url: string, file: string, signal: AbortSignal): Promise<void> {
   const late = AbortSignal.timeout(limits.download_ms)
-  const reply = await fetch(url, { signal: AbortSignal.any([signal, late]) }).catch((error: unknown) => {
+  const reply = await request(url, AbortSignal.any([signal, late])).catch((error: unknown) => {
     signal.throwIfAborted()
     throw new Error(`${url} can't be downloaded: ${late.aborted ? 'it takes too long' : causeOf(error)}`, {
       cause: error
@@ -32,11 +36,25 @@ export async function download (url: string, file: string, signal: AbortSignal):
   await pipeline(reply.body, bounded, createWriteStream(file, { mode: 0o600 }))
 }
 
+/** Follows redirections to addresses that are as safe. */
+async function request (url: string, signal: AbortSignal): Promise<Response> {
+  let at = new URL(url)
+  for (let i = 0; i <= limits.redirections; i++) {
+    refuseOpen(at)
+    const reply = await fetch(at, { signal, redirect: 'manual' })
+    const location = reply.headers.get('location')
+    if (reply.status < 300 || reply.status > 399 || location === null) return reply
+    await reply.body?.cancel()
+    at = new URL(location, at)
+  }
+  throw new Error(`it leads on more than ${limits.redirections} times`)
+}
+
 /**
- * Unpacks a tarball into a folder that exists. Absolute paths, paths that leave the folder, devices and pipes in it are
- * left out (by the package `tar`).
+ * Unpacks a tarball into a folder that exists.
  * @returns the SHA-256 of the tarball, as `sha256:` and hexadecimal digits
- * @throws Error when it is damaged, or holds too much
+ * @throws Error when it is damaged, holds too much, or has an absolute path, a path or link that leaves the folder, or
+ * anything but files, folders and links
  */
 export async function unpack (file: string, folder: string): Promise<string> {
   const hash = createHash('sha256')
