@@ -2,9 +2,11 @@ import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { fromHome, type SkillDefinition } from '../../../kernel/index.ts'
-import type { AllowedPath } from '../protocol.ts'
 import { isCurrent, readablePaths, type ReadablePaths } from './readable-paths.ts'
 import { covered, replaced, secretPaths } from './secret-paths.ts'
+
+/** A file, or a folder with all of its content, that a confined command may use. */
+export interface AllowedPath { path: string, access: 'read' | 'write' }
 
 /** The files that the commands of a skill may use, under an id that no other rules ever had. */
 export interface Rules {
