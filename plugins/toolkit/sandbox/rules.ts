@@ -52,6 +52,12 @@ export class RuleBook {
     return this.#secrets.filter(path => !shown.has(path) && existsSync(path))
   }
 
+  /** Whether a path lies in what is secret, and so can't be opened by its name. */
+  holds (path: string): boolean {
+    const [place = path] = real(path)
+    return this.#secrets.some(secret => !replaced.includes(secret) && isIn(place, secret))
+  }
+
   /** A secret path that is, holds, or is held by this path. */
   secretWithin (path: string): string | undefined {
     const [place = path] = real(path)
