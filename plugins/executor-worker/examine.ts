@@ -8,7 +8,8 @@ export async function examineScriptSandbox (mode: Config['isolation']['mode']): 
   if (mode === 'off') return []
   const about = 'sandbox of scripts'
   const missing = await whyNoScriptSandbox(confinedProgram())
-  if (missing === undefined) return [{ level: 'ok', about, text: 'scripts of skills that are not trusted are confined' }]
+  const text = 'scripts of skills that are not trusted are confined'
+  if (missing === undefined) return [{ level: 'ok', about, text }]
   return [{
     level: mode === 'required' ? 'problem' : 'note', about, text: `scripts can't be confined here: ${missing}`,
     remedy: remedyOf(missing)

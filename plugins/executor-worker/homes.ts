@@ -47,6 +47,8 @@ export class Homes {
   async close (): Promise<void> {
     this.closed = true
     await this.confinement.settled()
-    await Promise.all([this.#loadingPool?.then(pool => pool.close()), this.#loadingConfined?.then(home => home.close())])
+    await Promise.all([
+      this.#loadingPool?.then(pool => pool.close()), this.#loadingConfined?.then(home => home.close())
+    ])
   }
 }

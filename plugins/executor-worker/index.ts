@@ -41,7 +41,8 @@ export default definePlugin({
   setup (context, { load_ms, idle_ms, processes }): Executor {
     const { config, scope } = context
     const limits = { ...limitsOf(config), load_ms, grace_ms, idle_ms }
-    const homes = new Homes(context, limits, processes || Math.max(processesMin, processesEach * availableParallelism()))
+    const processesMax = processes || Math.max(processesMin, processesEach * availableParallelism())
+    const homes = new Homes(context, limits, processesMax)
     scope.defer(() => homes.close())
     const getReady = async (): Promise<void> => { (await homes.loadPool()).prepare() }
     const inThread: Executor['run'] = (task, observer, signal) => {

@@ -5,10 +5,11 @@ import { ConfinementError } from '../../toolkit/sandbox/confinement.ts'
 import type { ConfinedEnd } from '../../toolkit/sandbox/confined-program.ts'
 import { failed, nothing, Run } from '../main/run.ts'
 import { slotsMax } from '../shared/board.ts'
-import { attemptsMax, batch_ms, begin_ms, stopping, type Limits } from '../shared/limits.ts'
+import { attemptsMax, begin_ms, stopping, type Limits } from '../shared/limits.ts'
 import { how } from './call.ts'
 import { MemoryWatch } from './memory-watch.ts'
-import { Place, placeKey, type PlaceOptions } from './place.ts'
+import { fitting, isShort, type Place, type PlaceOptions } from './place.ts'
+import { Places } from './places.ts'
 import { Processes } from './processes.ts'
 import type { ScriptProcess } from './script-process.ts'
 import { Work } from './work.ts'
@@ -21,11 +22,6 @@ export interface HomeOptions extends Omit<PlaceOptions, 'heapBytesMax'> {
   log: Logger
 }
 
-/** Places that are kept although nothing is there. */
-const placesMax = 256
-/** How far into a queue the search for runs that fit into a batch goes. */
-const lookedAtMax = 4 * slotsMax
-
 /**
  * Runs script tools in confined processes, each of which has the scripts of one skill. As in the pool of threads, at
  * most `threads` of them compute, a run that waits for something outside gives its place to another, and runs of short
@@ -35,7 +31,7 @@ export class ConfinedHome {
   readonly #options: HomeOptions
   readonly #processes: Processes
   readonly #memory: MemoryWatch
-  readonly #places = new Map<string, Place>()
+  readonly #places: Places
   readonly #working = new Set<Work>()
   #waiting = 0
   #computing = 0
@@ -44,8 +40,11 @@ export class ConfinedHome {
 
   constructor (options: HomeOptions) {
     this.#options = options
-    const { program, limits, processesMax, log } = options
+    const { program, limits, processesMax, book, cwd, log } = options
     this.#memory = new MemoryWatch(limits.heapBytesMax)
+    this.#places = new Places(
+      { book, cwd, heapBytesMax: limits.heapBytesMax }, place => this.#processes.has(place)
+    )
     this.#processes = new Processes({
       program, limits, processesMax, log,
       room: () => { this.#pumpSoon() },
@@ -74,9 +73,10 @@ export class ConfinedHome {
     }
     let place: Place
     try {
-      place = this.#placeOf(task, module)
+      place = this.#places.of(task, module)
     } catch (error) {
-      return Promise.resolve(failed(error instanceof ConfinementError ? error.message : `its sandbox could not be prepared: ${messageOf(error)}`))
+      if (!(error instanceof ConfinementError)) throw error
+      return Promise.resolve(failed(error.message))
     }
     const cancel = (): void => { this.#cancel(run, place) }
     const run = new Run(task, module, observer, log, () => { signal.removeEventListener('abort', cancel) })
@@ -104,37 +104,16 @@ export class ConfinedHome {
   async close (): Promise<void> {
     this.#closed = true
     this.#processes.refuse()
-    for (const place of this.#places.values()) {
+    for (const place of this.#places.waiting()) {
       for (let run = place.queue.shift(); run !== undefined; run = place.queue.shift()) {
         run.settle({ ...nothing, status: 'cancelled' })
       }
     }
-    this.#places.clear()
     const working = [...this.#working]
     for (const work of working) work.cancel()
     await Promise.allSettled(working.flatMap(({ calls }) => calls.map(({ run }) => run.outcome)))
     await this.#processes.end()
     this.#memory.close()
-  }
-
-  #placeOf (task: Task, module: string): Place {
-    const { book, cwd, limits: { heapBytesMax } } = this.#options
-    const options = { book, cwd, heapBytesMax }
-    const { key, writable } = placeKey(task, module, options)
-    let place = this.#places.get(key)
-    if (place !== undefined) {
-      place.refresh()
-      return place
-    }
-    if (this.#places.size >= placesMax) this.#forgetPlaces()
-    this.#places.set(key, place = new Place(key, task, module, writable, options))
-    return place
-  }
-
-  #forgetPlaces (): void {
-    for (const [key, place] of this.#places) {
-      if (place.queue.size === 0 && !this.#processes.has(place)) this.#places.delete(key)
-    }
   }
 
   #cancel (run: Run, place: Place): void {
@@ -157,9 +136,7 @@ export class ConfinedHome {
   #pump (): void {
     for (let more = true; more && !this.#closed;) {
       more = false
-      const waiting = [...this.#places.values()].filter(({ queue }) => queue.size > 0)
-      waiting.sort((a, b) => (a.queue.first?.number ?? 0) - (b.queue.first?.number ?? 0))
-      for (const place of waiting) {
+      for (const place of this.#places.waiting()) {
         if (this.#computing >= this.#options.limits.threads) return
         if (this.#begin(place)) more = true
       }
@@ -232,7 +209,7 @@ export class ConfinedHome {
     if (end !== undefined && ++run.attempts >= attemptsMax) {
       return run.fault(new Error(`${attemptsMax} processes ended before they began the run, the last ${how(end)}`))
     }
-    this.#places.set(place.key, place)
+    this.#places.keep(place)
     place.queue.unshift(run)
     this.#waiting++
     this.#pumpSoon()
@@ -245,26 +222,7 @@ export class ConfinedHome {
     const why = end.stderr.trim().slice(-500)
     for (let run = place.queue.shift(); run !== undefined; run = place.queue.shift()) {
       this.#waiting--
-      run.settle(failed(`the confined process of the skill's scripts did not start: it ended ${how(end)}${why === '' ? '' : `: ${why}`}`))
+      run.settle(failed(`the confined process of the skill did not start: it ended ${how(end)}: ${why}`))
     }
   }
-}
-
-/** Whether a run may share a turn of a process with others. */
-function isShort (run: Run): boolean {
-  return !run.sensitive && run.pace.short
-}
-
-/** The short runs that a process can take as one batch. */
-function fitting ({ queue }: Place): Run[] {
-  const runs: Run[] = []
-  let looked = 0
-  let ms = 0
-  for (const run of queue) {
-    if (runs.length === slotsMax || looked++ === lookedAtMax || ms > batch_ms) break
-    if (!isShort(run)) continue
-    ms += run.pace.mean_ms
-    runs.push(run)
-  }
-  return runs
 }

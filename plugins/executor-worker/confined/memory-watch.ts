@@ -1,4 +1,4 @@
-import { usedBytes } from './used-bytes.ts'
+import { usedBytes } from './process-tree.ts'
 
 /** A process while it has work. */
 export interface WatchedProcess {

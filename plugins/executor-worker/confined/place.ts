@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs'
 import { List, type Task } from '../../../kernel/index.ts'
 import { moduleInside, type ConfinedOptions } from '../../toolkit/sandbox/confined-program.ts'
 import type { AllowedPath, RuleBook } from '../../toolkit/sandbox/rules.ts'
-import { writablePaths } from '../../toolkit/sandbox/writable-paths.ts'
 import { declaredEnvironment, threadEnvironment } from '../main/environment.ts'
 import { mebibytes, type Run } from '../main/run.ts'
+import { slotsMax } from '../shared/board.ts'
+import { batch_ms } from '../shared/limits.ts'
 import type { ProcessData } from '../shared/process-protocol.ts'
 import { neededPaths, nodeArguments } from './node-program.ts'
+
+/** How far into a queue the search for runs that fit into a batch goes. */
+const lookedAtMax = 4 * slotsMax
 
 /** Of all places. */
 export interface PlaceOptions {
@@ -79,16 +83,6 @@ export class Place {
   }
 }
 
-/**
- * What tells the place of a run from others, and the paths that it may write to.
- * @throws ConfinementError when it may not write to a path that its parameters name
- */
-export function placeKey (task: Task, module: string, { book, cwd }: PlaceOptions): { key: string, writable: string[] } {
-  const { directory, revision, permissions: { network, read, env } } = task.skill
-  const writable = task.skill.permissions.write.length === 0 ? [] : writablePaths(book, task, cwd)
-  return { key: JSON.stringify([directory, module, revision, network, read, env, writable]), writable }
-}
-
 /** Whether the one list opens all that the other does. */
 export function covers (rules: readonly AllowedPath[], others: readonly AllowedPath[]): boolean {
   if (rules === others) return true
@@ -96,3 +90,21 @@ export function covers (rules: readonly AllowedPath[], others: readonly AllowedP
   return others.every(({ path, access }) => open.has(`${access} ${path}`))
 }
 
+/** Whether a run may share a turn of a process with others. */
+export function isShort (run: Run): boolean {
+  return !run.sensitive && run.pace.short
+}
+
+/** The short runs that a process can take as one batch. */
+export function fitting ({ queue }: Place): Run[] {
+  const runs: Run[] = []
+  let looked = 0
+  let ms = 0
+  for (const run of queue) {
+    if (runs.length === slotsMax || looked++ === lookedAtMax || ms > batch_ms) break
+    if (!isShort(run)) continue
+    ms += run.pace.mean_ms
+    runs.push(run)
+  }
+  return runs
+}

@@ -2,7 +2,7 @@ import type { Logger } from '../../../kernel/index.ts'
 import type { ConfinedEnd } from '../../toolkit/sandbox/confined-program.ts'
 import { settle_ms, type Limits } from '../shared/limits.ts'
 import { covers, type Place } from './place.ts'
-import { ScriptProcess } from './script-process.ts'
+import { check_ms, ScriptProcess } from './script-process.ts'
 
 export interface ProcessesOptions {
   /** The program in C that enters the sandbox. */
@@ -50,6 +50,7 @@ export class Processes {
       const process = this.#idle[at]
       if (process?.place !== place) continue
       this.#idle.splice(at, 1)
+      if (process.ending) continue
       if (process.rules === place.rules || covers(process.rules, place.rules)) {
         process.rules = place.rules
         return process
@@ -132,7 +133,7 @@ export class Processes {
       }
     })
     this.#all.add(started)
-    this.#sweep ??= setInterval(() => { this.#endIdle() }, idle_ms / 2).unref()
+    this.#sweep ??= setInterval(() => { this.#look() }, Math.min(check_ms, idle_ms / 2)).unref()
   }
 
   #forget (process: ScriptProcess): void {
@@ -143,7 +144,8 @@ export class Processes {
     if (at >= 0) this.#idle.splice(at, 1)
   }
 
-  #endIdle (): void {
+  #look (): void {
+    for (const process of this.#idle) process.checkStrays()
     const before_ms = performance.now() - this.#options.limits.idle_ms
     while (this.#idle[0] !== undefined && this.#idle[0].idle_since_ms < before_ms) void this.#idle.shift()?.end()
     if (this.#all.size > 0) return

@@ -5,6 +5,10 @@ import {
 } from '../shared/process-protocol.ts'
 import { speech } from '../shared/protocol.ts'
 import type { Place } from './place.ts'
+import { hasStrays } from './process-tree.ts'
+
+/** How often it is looked at what the runs of a process have left behind, in milliseconds: it costs as much as one. */
+export const check_ms = 250
 
 /** What a process says of the work that it has. */
 export type Said = Exclude<FromProcess, { type: 'ready' | 'pong' | 'stray' | 'clean' }>
@@ -55,6 +59,9 @@ export class ScriptProcess {
   loaded = false
   /** performance.now() when it was last given back. */
   idle_since_ms = 0
+  /** Whether it had work since it was last looked at. */
+  #unchecked = false
+  #checked_ms = performance.now()
   readonly #starting: NodeJS.Timeout
   readonly #whenEnded: Promise<void>
 
@@ -100,6 +107,16 @@ export class ScriptProcess {
     this.#work = undefined
     this.#settling = settling
     this.#program.hold(false)
+    this.#unchecked = true
+    if (performance.now() - this.#checked_ms >= check_ms) this.checkStrays()
+  }
+
+  /** Ends it where its last runs have left processes behind. Only while it has no work. */
+  checkStrays (): void {
+    if (!this.#unchecked || this.pid === undefined) return
+    this.#unchecked = false
+    this.#checked_ms = performance.now()
+    if (hasStrays(this.pid)) void this.end()
   }
 
   /** Asks a tool to end. */

@@ -196,8 +196,9 @@ export class Attempt implements Holder {
     const { output, output_truncated } = outcome
     if (this.#why === 'cancel') this.run.settle({ output, output_truncated, status: 'cancelled' })
     else if (this.#why === 'memory') this.run.settle(outOfMemory(this.#limits))
-    else if (outOfTime(ran_ms, this.run.task.timeout_ms, this.#why === 'timeout')) this.run.settle({ output, output_truncated, status: 'timeout' })
-    else this.run.settle(outcome)
+    else if (outOfTime(ran_ms, this.run.task.timeout_ms, this.#why === 'timeout')) {
+      this.run.settle({ output, output_truncated, status: 'timeout' })
+    } else this.run.settle(outcome)
   }
 
   /** Its thread says that it never began. */

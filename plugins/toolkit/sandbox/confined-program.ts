@@ -93,7 +93,8 @@ export class ConfinedProgram {
     this.ended = new Promise(resolve => {
       // `close`, not `exit`: what it sent last is taken first.
       child.once('close', code => { resolve(this.#end(code)) })
-      if (child.pid === undefined) child.once('error', error => { resolve({ ...this.#end(null), stderr: error.message }) })
+      const failed = ({ message }: Error): void => { resolve({ ...this.#end(null), stderr: message }) }
+      if (child.pid === undefined) child.once('error', failed)
     })
     channel.write(firstMessage(options))
     this.hold(false)
@@ -152,14 +153,16 @@ export class ConfinedProgram {
 
   #end (code: number | null): ConfinedEnd {
     const signal = code === null ? 'SIGKILL' : code > bySignal ? signals[code - bySignal] : undefined
-    return { code: signal === undefined ? code ?? undefined : undefined, signal, stderr: this.#stderr, refused: this.#refused }
+    const stderr = this.#stderr
+    return { code: signal === undefined ? code ?? undefined : undefined, signal, stderr, refused: this.#refused }
   }
 }
 
 /** See program.c. */
 function firstMessage ({ paths, cwd, args, env, module = Buffer.alloc(0) }: ConfinedOptions): Buffer {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  const texts = [...paths.map(({ path, access }) => `${access === 'write' ? 'w' : 'r'}${path}`), cwd, ...args, ...variables]
+  const allowed = paths.map(({ path, access }) => `${access === 'write' ? 'w' : 'r'}${path}`)
+  const texts = [...allowed, cwd, ...args, ...variables]
   const numbers = Buffer.alloc(20)
   const text = Buffer.from(texts.map(one => `${one}\0`).join(''))
   const values = [16 + text.length + module.length, paths.length, args.length, variables.length, module.length]
