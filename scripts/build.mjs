@@ -34,7 +34,10 @@ for (const folder of ['skills', 'test/fixtures']) {
 
 compileC('executor-native/helper', 'commands run through the one in Node')
 compileC('executor-native/sandbox', 'commands of skills that are not trusted run without a sandbox', {
-  flags: ['-DSANDBOX'], sources: ['executor-native/helper', 'executor-native/sandbox/sandbox']
+  flags: ['-DSANDBOX', '-Iplugins/toolkit'], sources: ['executor-native/helper', 'toolkit/sandbox/sandbox']
+})
+compileC('toolkit/sandbox/program', 'scripts of skills that are not trusted run without a sandbox', {
+  sources: ['toolkit/sandbox/program', 'toolkit/sandbox/sandbox']
 })
 compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', {
   flags: ['-pthread']
@@ -64,6 +67,7 @@ await build({
   ...shared,
   entryPoints: [
     'dist/plugins/skills-directory/reader/worker.js', 'dist/plugins/executor-worker/thread/worker.js',
+    'dist/plugins/executor-worker/process/entry.js',
     'dist/plugins/search-hnsw/meaning/thread.js', 'dist/plugins/storage-lmdb/care/process.js'
   ],
   outdir: 'dist/plugins',

@@ -1,12 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
 import { messageOf } from '../../kernel/index.ts'
+import type { AllowedPath } from '../toolkit/sandbox/rules.ts'
 import { Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
 import { noRoom, type HelperProgram } from './helper-program.ts'
 import { createDecoder } from './decoder.ts'
 import {
-  encode, outOfStep, readFromHelper, type AllowedPath, type FromHelper, type RunMessage, type ToHelper
+  encode, outOfStep, readFromHelper, type FromHelper, type RunMessage, type ToHelper
 } from './protocol.ts'
 
 /** The maximum number of rules that a helper keeps: each rule needs a descriptor there. */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { hasCode, SkilletError } from '../../kernel/index.ts'
+import { compiledFile } from '../toolkit/sandbox/compiled.ts'
 
 /** The program that is started as a helper. */
 export interface HelperProgram {
@@ -40,24 +40,14 @@ export function nodeHelper (): HelperProgram {
 
 /** The helper in C, which is three times as fast; undefined where the build found no compiler for this system. */
 export function compiledHelper (): HelperProgram | undefined {
-  const file = compiled('helper')
+  const file = compiledFile(new URL('./helper', import.meta.url))
   return file === undefined ? undefined : { file, args: [], env: {} }
 }
 
 /** The helper in C whose commands are confined; undefined where the build found no compiler for this system. */
 export function confinedHelper (): HelperProgram | undefined {
-  const file = compiled('sandbox')
+  const file = compiledFile(new URL('./sandbox', import.meta.url))
   return file === undefined ? undefined : { file, args: [], env: {}, confined: true }
-}
-
-function compiled (name: string): string | undefined {
-  const file = fileURLToPath(new URL(`./${name}-${process.platform}-${process.arch}`, import.meta.url))
-  try {
-    accessSync(file, constants.X_OK)
-    return file
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import type { AllowedPath } from '../toolkit/sandbox/rules.ts'
 
 /**
  * The protocol between the server and a helper process, over one pipe. helper.c implements it too, so a message
@@ -46,9 +47,6 @@ export interface RunMessage {
   /** The id of the rules that confine the command; 0 in a helper without a sandbox. */
   rules: number
 }
-
-/** A file, or a folder with all of its content, that a confined command may use. */
-export interface AllowedPath { path: string, access: 'read' | 'write' }
 
 export type ToHelper =
   | RunMessage

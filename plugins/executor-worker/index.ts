@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os'
-import { definePlugin, SkilletError, type Config, type Executor, type Outcome } from '../../kernel/index.ts'
-import type { Pool } from './main/pool.ts'
+import {
+  definePlugin, messageOf, SkilletError, type Config, type Executor, type Outcome
+} from '../../kernel/index.ts'
+import { examineScriptSandbox } from './examine.ts'
+import { Homes } from './homes.ts'
 import { declared, executionSection } from './settings.ts'
-import { sandboxDemand } from '../toolkit/sandbox-demand.ts'
 import { stopping } from './shared/limits.ts'
 
 /** Between asking a tool to end and ending its thread. */
@@ -10,6 +12,9 @@ const grace_ms = 300
 /** Threads there may be at least, and for each that may compute: most of many wait. */
 const threadsMin = 64
 const threadsEach = 8
+/** Confined processes there may be at least, and for each core: each takes some 40 MB. */
+const processesMin = 16
+const processesEach = 4
 
 /** The limits of the pool that are settings. */
 function limitsOf (config: Config) {
@@ -25,44 +30,51 @@ function limitsOf (config: Config) {
 }
 
 /** The outcome of a script that may run in a sandbox only. */
-function notConfined (name: string, demand: string): Outcome {
-  const message = `${name} must run in a sandbox (${demand}), and scripts run in threads, without one; trust the skill to run it`
-  return { status: 'failed', output: '', output_truncated: false, error: { message, details: {} } }
+function notConfined (error: unknown): Outcome {
+  return { status: 'failed', output: '', output_truncated: false, error: { message: messageOf(error), details: {} } }
 }
 
-/** Runs script skills in worker threads. The pool is loaded when the first of them is to run. */
+/** Runs script skills in worker threads, and those that have to be confined in processes of their own. */
 export default definePlugin({
   ...declared,
   slot: 'executor',
-  setup ({ config, scope, log }, { load_ms, idle_ms }): Executor {
+  setup (context, { load_ms, idle_ms, processes }): Executor {
+    const { config, scope } = context
     const limits = { ...limitsOf(config), load_ms, grace_ms, idle_ms }
-    let pool: Pool | undefined
-    let loading: Promise<Pool> | undefined
-    const load = (): Promise<Pool> =>
-      loading ??= import('./main/pool.ts').then(({ Pool }) => pool = new Pool(limits, log))
-    let closed = false
-    scope.defer(async () => {
-      closed = true
-      await (await loading)?.close()
-    })
-    const getReady = async (): Promise<void> => { (await load()).prepare() }
+    const processesMax = processes || Math.max(processesMin, processesEach * availableParallelism())
+    const homes = new Homes(context, limits, processesMax)
+    scope.defer(() => homes.close())
+    const getReady = async (): Promise<void> => { (await homes.loadPool()).prepare() }
+    const inThread: Executor['run'] = (task, observer, signal) => {
+      if (homes.pool !== undefined) return homes.pool.run(task, observer, signal)
+      if (homes.closed) return Promise.reject(new SkilletError('OVERLOADED', stopping))
+      return homes.loadPool().then(pool => pool.run(task, observer, signal))
+    }
+    const confined: Executor['run'] = async (task, observer, signal) => {
+      if (homes.closed) throw new SkilletError('OVERLOADED', stopping)
+      if (homes.confinement.available === undefined) {
+        try {
+          if (!await homes.confinement.confines(task.skill)) return await inThread(task, observer, signal)
+        } catch (error) {
+          return notConfined(error)
+        }
+      }
+      return await (homes.confined ?? await homes.loadConfined()).run(task, observer, signal)
+    }
     const executor: Executor & { readonly size: number } = {
       runtime: 'script',
-      /** Threads there are, whatever they do. */
-      get size () { return pool?.size ?? 0 },
-      run (task, observer, signal) {
-        const demand = sandboxDemand(task.skill, config.isolation.mode)
-        if (demand !== undefined) return Promise.resolve(notConfined(task.skill.name, demand))
-        if (pool !== undefined) return pool.run(task, observer, signal)
-        if (closed) return Promise.reject(new SkilletError('OVERLOADED', stopping))
-        return load().then(pool => pool.run(task, observer, signal))
-      },
-      prepare () { if (!closed) getReady().catch(() => {}) }, // the run will tell what is wrong
+      /** Threads and confined processes there are, whatever they do. */
+      get size () { return (homes.pool?.size ?? 0) + (homes.confined?.size ?? 0) },
+      run: (task, observer, signal) =>
+        homes.confinement.concerns(task.skill) ? confined(task, observer, signal) : inThread(task, observer, signal),
+      prepare () { if (!homes.closed) getReady().catch(() => {}) }, // the run will tell what is wrong
       async probe () {
-        if (closed) throw new Error(stopping)
-        await (await load()).probe()
+        if (homes.closed) throw new Error(stopping)
+        await (await homes.loadPool()).probe()
+        await homes.confined?.probe()
       }
     }
     return executor
-  }
+  },
+  examine: ({ config }) => examineScriptSandbox(config.isolation.mode)
 })

@@ -17,6 +17,10 @@ const options = Type.Object({
   idle_ms: Type.Integer({
     default: 10_000, minimum: 100, maximum: 3_600_000,
     description: 'An idle script thread is ended after so long, in milliseconds'
+  }),
+  processes: Type.Integer({
+    default: 0, minimum: 0, maximum: 256,
+    description: 'Processes of scripts that are confined, at most, each with the scripts of one skill; 0: four per core, 16 at least'
   })
 }, { additionalProperties: false })
 

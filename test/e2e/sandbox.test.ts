@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { until } from '../../plugins/testing/until.ts'
+import { below, gone } from '../support/processes.ts'
 import { makeHome, request, skillet, startServer } from '../support/program.ts'
 
 const home = await makeHome()
@@ -20,12 +22,12 @@ command = ["sh", "-c", "cat ${folder}/skill.toml > $TMPDIR/copy && wc -l < $TMPD
 `)
 const script = join(home.skills, 'code')
 mkdirSync(script, { recursive: true })
-writeFileSync(join(script, 'skill.js'), 'export default { description: "Code", tools: { hi: { description: "Hi", run: () => "hi" } } }')
+writeFileSync(join(script, 'skill.js'), 'export default { description: "Code", tools: { hi: { description: "Hi", run: () => "hi" }, loop: { description: "Loop", run: () => { for (;;); } } } }')
 
 const doctor = await skillet(home, ['doctor', '--isolation-mode', 'required'])
 const skip = /commands of skills that are not trusted are confined/.test(doctor.stdout) ? false : doctor.stdout
 
-t.test('with isolation.mode = "required", commands run in the sandbox, and scripts only if they are trusted', { skip }, async t => {
+t.test('with isolation.mode = "required", commands and scripts of skills that are not trusted run in the sandbox', { skip }, async t => {
   const server = await startServer(home, ['--isolation-mode', 'required'])
   t.teardown(() => server.kill())
   const run = async (
@@ -41,9 +43,10 @@ t.test('with isolation.mode = "required", commands run in the sandbox, and scrip
   t.equal(record.body['isolation'], 'sandbox')
   const lines = readFileSync(join(folder, 'skill.toml'), 'utf8').trimEnd().split('\n').length
   t.match(await run('probe', 'own'), { status: 'success', output: new RegExp(`^${lines}\\s*$`) })
-  t.match(await run('code', 'hi'), {
-    error: { message: /code must run in a sandbox \(isolation\.mode = "required"\).*trust the skill/ }
-  })
+  const said = await run('code', 'hi')
+  t.match(said, { status: 'success', output: 'hi' })
+  const scriptRecord = await request(server.url, `/api/executions/${String(said['execution_id'])}`)
+  t.equal(scriptRecord.body['isolation'], 'sandbox')
   t.match(await run('text', 'count', { text: 'a b' }), { status: 'success' }, 'bundled skills are trusted')
   t.equal(await server.stop(), 0)
 })
@@ -54,4 +57,22 @@ t.test('what is trusted runs outside of it, and so does everything when it is of
   t.match(await skillet(home, ['run', 'probe:write', ...required]), { status: 0 })
   t.ok(existsSync(marker))
   t.match(await skillet(home, ['run', 'code:hi']), { status: 0, stdout: /hi/ })
+})
+
+t.test('with isolation.mode = "auto", a script runs in the sandbox, and ends with a server that is killed', { skip }, async t => {
+  for (let round = 0; round < 3; round++) {
+    const server = await startServer(home, ['--isolation-mode', 'auto'])
+    t.teardown(() => server.kill())
+    t.match(await request(server.url, '/api/execute', { skill_name: 'code', tool_name: 'hi', parameters: {} }), {
+      body: { status: 'success', output: 'hi' }
+    })
+    request(server.url, '/api/execute', { skill_name: 'code', tool_name: 'loop', parameters: {} }).catch(() => {})
+    const list = async (): Promise<unknown> =>
+      (await request(server.url, '/api/executions?status=running')).body['executions']
+    await until(async () => JSON.stringify(await list()).includes('loop'))
+    const all = below(server.pid)
+    t.ok(all.length >= 3)
+    server.kill()
+    await gone(all)
+  }
 })

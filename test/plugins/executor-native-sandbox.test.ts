@@ -406,7 +406,7 @@ t.test('all end with the process that started them, even when it is killed', { s
 })
 
 t.test('a working directory that is secret is not readable because it is the working directory', async t => {
-  const { RuleBook } = await import('../../plugins/executor-native/sandbox/rules.ts')
+  const { RuleBook } = await import('../../plugins/toolkit/sandbox/rules.ts')
   const folder = mkdtempSync(join(tmpdir(), 'skillet-secret-'))
   t.teardown(() => { rmSync(folder, { recursive: true }) })
   const { skill } = shell('true')
@@ -420,11 +420,14 @@ t.test('a working directory that is secret is not readable because it is the wor
 
 t.test('where it can\'t be had, a command fails, says why, and never runs without', async t => {
   const { Confiner } = await import('../../plugins/executor-native/sandbox/confiner.ts')
-  const { RuleBook } = await import('../../plugins/executor-native/sandbox/rules.ts')
+  const { RuleBook } = await import('../../plugins/toolkit/sandbox/rules.ts')
   const { NativeExecutor } = await import('../../plugins/executor-native/executor.ts')
-  const { silentLogger: log } = await import('../../kernel/index.ts')
+  const { completeConfig, configSchema, silentLogger: log } = await import('../../kernel/index.ts')
   const without = (mode: 'auto' | 'required' | 'off'): Executor => {
-    const confiner = new Confiner({ mode, program: undefined, book: new RuleBook([]), helpers: undefined, log })
+    const config = completeConfig({ isolation: { mode } }, configSchema([]))
+    const confiner = new Confiner({
+      config, probe: () => whyNoSandbox(undefined), book: new RuleBook([]), helpers: undefined, log
+    })
     const executor = new NativeExecutor({
       processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/', outputBytesMax: 1000, answer_ms: 15_000,
       log, health: { degrade () {}, recover () {} }

@@ -1,8 +1,8 @@
 import type { Logger, PluginContext } from '../../../kernel/index.ts'
+import type { RuleBook } from '../../toolkit/sandbox/rules.ts'
 import type { HelperProcess } from '../helper-process.ts'
 import type { HelperProgram } from '../helper-program.ts'
 import { Helpers } from '../helpers.ts'
-import type { RuleBook } from './rules.ts'
 
 /** What all commands of a helper have in common, since a helper makes it once at its start. */
 export interface Room {

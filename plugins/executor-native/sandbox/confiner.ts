@@ -1,57 +1,24 @@
-import { resolve } from 'node:path'
-import { fromHome, isObject, type Config, type Logger, type SkillDefinition, type Task } from '../../../kernel/index.ts'
+import type { Task } from '../../../kernel/index.ts'
+import { Confinement, ConfinementError, type ConfinementOptions } from '../../toolkit/sandbox/confinement.ts'
+import type { RuleBook } from '../../toolkit/sandbox/rules.ts'
+import { writablePaths } from '../../toolkit/sandbox/writable-paths.ts'
 import type { HelperProcess } from '../helper-process.ts'
-import type { HelperProgram } from '../helper-program.ts'
-import { sandboxDemand } from '../../toolkit/sandbox-demand.ts'
 import type { ConfinedHelpers } from './confined-helpers.ts'
-import { whyNoSandbox } from './probe.ts'
-import { real, type RuleBook } from './rules.ts'
 
-export interface ConfinerOptions {
-  mode: Config['isolation']['mode']
-  program: HelperProgram | undefined
+export interface ConfinerOptions extends ConfinementOptions {
   book: RuleBook
   helpers: ConfinedHelpers | undefined
-  log: Logger
 }
 
-/** Why a command may not run: it can't be confined as it has to be. */
-export class ConfinementError extends Error {}
-
 /** Decides which commands are confined, and how. */
-export class Confiner {
-  readonly #options: ConfinerOptions
-  #probed: Promise<string | undefined> | undefined
-  /** True once it is known that commands can be confined here. */
-  available: true | undefined
+export class Confiner extends Confinement {
+  readonly #book: RuleBook
+  readonly #helpers: ConfinedHelpers | undefined
 
   constructor (options: ConfinerOptions) {
-    this.#options = options
-  }
-
-  /** Whether commands of a skill have to be confined. A skill can demand it where the settings do not. */
-  concerns (skill: SkillDefinition): boolean {
-    const { mode } = this.#options
-    return (mode === 'auto' && !skill.trusted) || sandboxDemand(skill, mode) !== undefined
-  }
-
-  /**
-   * Whether commands of a skill are confined on this machine, which is tried out once.
-   * @throws ConfinementError when they have to be and can't
-   */
-  async confines (skill: SkillDefinition): Promise<boolean> {
-    const { mode, program, log } = this.#options
-    this.#probed ??= whyNoSandbox(program).then(missing => {
-      if (missing !== undefined && mode === 'auto') {
-        log.warn({ missing }, 'skills that are not trusted run without a sandbox, which this machine lacks; see `skillet doctor`')
-      }
-      return missing
-    })
-    const missing = await this.#probed
-    if (missing === undefined) return this.available = true
-    const demand = sandboxDemand(skill, mode)
-    if (demand === undefined) return false
-    throw new ConfinementError(`${skill.name} must run in a sandbox (${demand}), and this machine has none: ${missing}`)
+    super(options)
+    this.#book = options.book
+    this.#helpers = options.helpers
   }
 
   /**
@@ -59,35 +26,17 @@ export class Confiner {
    * @param cwd its absolute working directory
    * @throws ConfinementError when it may not write to a path that its parameters name
    */
-  place ({ skill, parameters }: Task, cwd: string): { helper: HelperProcess, rules: number } {
-    const { book, helpers } = this.#options
-    if (helpers === undefined) throw new ConfinementError('there is no sandbox')
-    const writable = skill.permissions.write.flatMap(entry => {
-      const path = pathOf(entry, parameters)
-      if (path === undefined) return []
-      const absolute = resolve(cwd, fromHome(path))
-      const secret = book.secretWithin(absolute)
-      if (secret !== undefined) {
-        throw new ConfinementError(`${skill.name} may not write to ${absolute}: it holds ${secret}`)
-      }
-      return real(absolute) // what does not exist can't be made writable
-    })
-    const { id, paths } = book.rulesFor(skill, cwd, writable)
-    const helper = helpers.pick({ network: skill.permissions.network, writable })
+  place (task: Task, cwd: string): { helper: HelperProcess, rules: number } {
+    if (this.#helpers === undefined) throw new ConfinementError('there is no sandbox')
+    const writable = writablePaths(this.#book, task, cwd)
+    const { id, paths } = this.#book.rulesFor(task.skill, cwd, writable)
+    const helper = this.#helpers.pick({ network: task.skill.permissions.network, writable })
     helper.keepRules(id, paths)
     return { helper, rules: id }
   }
 
   async close (): Promise<void> {
-    await this.#probed?.catch(() => {})
-    await this.#options.helpers?.close()
+    await this.settled()
+    await this.#helpers?.close()
   }
-}
-
-/** A path of `permissions.write`: a placeholder is the value of a parameter, where it was given. */
-function pathOf (entry: string, parameters: unknown): string | undefined {
-  const name = /^\{\{(\w+)\}\}$/.exec(entry)?.[1]
-  if (name === undefined) return entry
-  const value = isObject(parameters) ? parameters[name] : undefined
-  return typeof value === 'string' && !value.includes('\0') ? value : undefined
 }

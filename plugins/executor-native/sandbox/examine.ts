@@ -1,4 +1,5 @@
 import type { Config, Finding } from '../../../kernel/index.ts'
+import { remedyOf } from '../../toolkit/sandbox/remedy.ts'
 import { confinedHelper } from '../helper-program.ts'
 import { whyNoSandbox } from './probe.ts'
 
@@ -18,14 +19,4 @@ export async function examineSandbox (mode: Config['isolation']['mode']): Promis
   const text = `commands can't be confined here: ${missing}`
   if (mode === 'off') return [{ level: 'note', about, text }]
   return [{ level: mode === 'required' ? 'problem' : 'note', about, text, remedy: remedyOf(missing) }]
-}
-
-function remedyOf (missing: string): string {
-  if (missing.startsWith('namespaces') || missing.includes('/proc')) {
-    return 'allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or run the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined'
-  }
-  if (missing.startsWith('Landlock')) {
-    return 'use Linux 5.13 or later with Landlock enabled (lsm=landlock,… on the kernel\'s command line)'
-  }
-  return 'see docs/isolation.md'
 }

@@ -3,7 +3,7 @@ import { claims } from '../shared/board.ts'
 import { declaredEnvironment } from './environment.ts'
 import { attemptsMax, begin_ms, type Limits } from '../shared/limits.ts'
 import type { Ended, FromThread, Of, Result } from '../shared/protocol.ts'
-import { failed, mebibytes, nothing, outcomeOf, type Holder, type Run } from './run.ts'
+import { failed, nothing, outcomeOf, outOfMemory, outOfTime, type Holder, type Run } from './run.ts'
 import { deathOf, noRoom, ThreadDeath } from './thread-death.ts'
 import type { Thread } from './thread.ts'
 
@@ -13,9 +13,6 @@ export interface AttemptEvents {
   /** The run was taken back, or its thread ended before it began: it must run elsewhere. */
   again (run: Run): void
 }
-
-/** Timers fire up to this early by the clock that measures a run. */
-const timerEarly_ms = 1
 
 let numbers = 0
 
@@ -198,9 +195,10 @@ export class Attempt implements Holder {
     const outcome = outcomeOf(result, this.#limits.outputBytesMax)
     const { output, output_truncated } = outcome
     if (this.#why === 'cancel') this.run.settle({ output, output_truncated, status: 'cancelled' })
-    else if (this.#why === 'memory') this.run.settle(this.#outOfMemory())
-    else if (this.#outOfTime(ran_ms)) this.run.settle({ output, output_truncated, status: 'timeout' })
-    else this.run.settle(outcome)
+    else if (this.#why === 'memory') this.run.settle(outOfMemory(this.#limits))
+    else if (outOfTime(ran_ms, this.run.task.timeout_ms, this.#why === 'timeout')) {
+      this.run.settle({ output, output_truncated, status: 'timeout' })
+    } else this.run.settle(outcome)
   }
 
   /** Its thread says that it never began. */
@@ -208,11 +206,6 @@ export class Attempt implements Holder {
     if (this.claim === claims.recalled) return // it did not
     this.thread.refuse('word of a run that was not recalled')
     this.run.settle(failed('the run of the tool was lost by its thread'))
-  }
-
-  /** By the thread's clock: where the main thread was busy, its timer may fire although the result was in time. */
-  #outOfTime (ran_ms: number): boolean {
-    return ran_ms >= this.run.task.timeout_ms - (this.#why === 'timeout' ? timerEarly_ms : 0)
   }
 
   /** Its thread ended with it. */
@@ -234,14 +227,9 @@ export class Attempt implements Holder {
   #outcomeOfDeath (death: ThreadDeath, who: string): Outcome {
     if (this.#why === 'timeout') return { ...nothing, status: 'timeout' }
     if (this.#why === 'cancel') return { ...nothing, status: 'cancelled' }
-    if (this.#why === 'memory' || death.outOfMemory) return this.#outOfMemory()
+    if (this.#why === 'memory' || death.outOfMemory) return outOfMemory(this.#limits)
     if (death.refused) return failed(`the thread of ${who} was ended, since it sent the server ${death.message}`)
     if (death.cause instanceof Error && death.code !== 0) return failed(`${who} ended its thread: ${death.message}`)
     return failed(`${who} ended its thread with code ${death.code}`)
-  }
-
-  #outOfMemory (): Outcome {
-    const limit = `${mebibytes(this.#limits.heapBytesMax)} MiB of heap and buffers (execution.heap_bytes_max)`
-    return failed(`the tool ran out of memory: a script thread may use ${limit}`)
   }
 }

@@ -3,6 +3,7 @@ import {
   type TaskObserver
 } from '../../../kernel/index.ts'
 import { paceOf, type Pace } from './pace.ts'
+import type { Limits } from '../shared/limits.ts'
 import type { Of, Result } from '../shared/protocol.ts'
 
 /** Who has a run that is dispatched. */
@@ -107,6 +108,23 @@ export function outcomeOf (result: Exclude<Result, { kind: 'recalled' | 'board' 
     case 'failed':
       return failed(result.message, result.name === undefined ? {} : { name: result.name })
   }
+}
+
+/** The outcome of a run that used more memory than it may. */
+export function outOfMemory ({ heapBytesMax }: Pick<Limits, 'heapBytesMax'>): Outcome {
+  const limit = `${mebibytes(heapBytesMax)} MiB of heap and buffers (execution.heap_bytes_max)`
+  return failed(`the tool ran out of memory: a script thread may use ${limit}`)
+}
+
+/** Timers fire up to this early by the clock that measures a run. */
+const timerEarly_ms = 1
+
+/**
+ * Whether a run was too long, by the clock where it ran: where the main thread was busy, its timer may fire although
+ * the result was in time.
+ */
+export function outOfTime (ran_ms: number, timeout_ms: number, timerFired: boolean): boolean {
+  return ran_ms >= timeout_ms - (timerFired ? timerEarly_ms : 0)
 }
 
 export function mebibytes (bytes: number): number {

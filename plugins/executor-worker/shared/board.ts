@@ -169,6 +169,9 @@ export class Board {
   }
 }
 
+/** What of a board is used where tools run. A process has one of its own, whose every step it tells the server. */
+export type Claims = Pick<Board, 'clear' | 'move' | 'begin' | 'put' | 'tell'>
+
 function parsed (text: string): unknown {
   try {
     return parse(text) as unknown

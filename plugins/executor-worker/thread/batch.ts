@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers'
-import { claims, type Board } from '../shared/board.ts'
+import { claims, type Claims } from '../shared/board.ts'
 import type { Ended, FromThread, Of, ToolResult } from '../shared/protocol.ts'
 import { Execution } from './execution.ts'
 import { activeCount, leftOpen, whenClosed } from './leftovers.ts'
@@ -39,7 +39,7 @@ interface Call {
 class Batch {
   readonly #message: Of<'batch'>
   readonly #parameters: readonly unknown[]
-  readonly #board: Board
+  readonly #board: Claims
   readonly #bytesMax: number
   readonly #host: Host
   readonly #before = activeCount()
@@ -49,7 +49,7 @@ class Batch {
   /** The turn after the last call has come. */
   #closed = false
 
-  constructor (message: Of<'batch'>, board: Board, bytesMax: number, host: Host) {
+  constructor (message: Of<'batch'>, board: Claims, bytesMax: number, host: Host) {
     this.#message = message
     this.#parameters = parse(message.parameters) as unknown[] // written by the main thread
     this.#board = board
@@ -151,6 +151,6 @@ class Batch {
 const none = {}
 
 /** Runs a batch, and sends its end. */
-export function performBatch (message: Of<'batch'>, board: Board, bytesMax: number, host: Host): void {
+export function performBatch (message: Of<'batch'>, board: Claims, bytesMax: number, host: Host): void {
   new Batch(message, board, bytesMax, host).begin()
 }

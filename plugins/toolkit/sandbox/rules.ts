@@ -2,9 +2,11 @@ import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { fromHome, type SkillDefinition } from '../../../kernel/index.ts'
-import type { AllowedPath } from '../protocol.ts'
 import { isCurrent, readablePaths, type ReadablePaths } from './readable-paths.ts'
 import { covered, replaced, secretPaths } from './secret-paths.ts'
+
+/** A file, or a folder with all of its content, that a confined command may use. */
+export interface AllowedPath { path: string, access: 'read' | 'write' }
 
 /** The files that the commands of a skill may use, under an id that no other rules ever had. */
 export interface Rules {
@@ -48,6 +50,12 @@ export class RuleBook {
   get secrets (): string[] {
     const shown = new Set([...replaced, ...withTargets(this.#withSkills)])
     return this.#secrets.filter(path => !shown.has(path) && existsSync(path))
+  }
+
+  /** Whether a path lies in what is secret, and so can't be opened by its name. */
+  holds (path: string): boolean {
+    const [place = path] = real(path)
+    return this.#secrets.some(secret => !replaced.includes(secret) && isIn(place, secret))
   }
 
   /** A secret path that is, holds, or is held by this path. */

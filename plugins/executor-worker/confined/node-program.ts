@@ -1,0 +1,21 @@
+import { realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { AllowedPath } from '../../toolkit/sandbox/rules.ts'
+import type { ProcessData } from '../shared/process-protocol.ts'
+
+/** The program that runs in a confined process. */
+const entry = fileURLToPath(new URL('../process/entry.js', import.meta.url))
+/** It says which kind of modules the entry is. */
+const packageFile = fileURLToPath(new URL('../../../../package.json', import.meta.url))
+
+/** The arguments of the process. @param heap_mib the limit of its heap, in MiB */
+export function nodeArguments (data: ProcessData, heap_mib: number): string[] {
+  return [process.execPath, `--max-old-space-size=${heap_mib}`, entry, JSON.stringify(data)]
+}
+
+/** What Node itself and the entry need, where other rules open only what they name. */
+export function neededPaths (): AllowedPath[] {
+  const paths = new Set([process.execPath, realpathSync(process.execPath), dirname(dirname(entry)), packageFile])
+  return Array.from(paths, path => ({ path, access: 'read' }))
+}

@@ -1,0 +1,76 @@
+import { writeSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { frameOf, FrameReader } from '../../toolkit/sandbox/frames.ts'
+import type { FromProcess, ToProcess } from '../shared/process-protocol.ts'
+
+/** The descriptor of the channel to the server. */
+const descriptor = 3
+/** The longest frame of the server, in bytes. */
+const frameBytesMax = 2 ** 30
+/** The server did not read for a while: how long until the next attempt, in milliseconds. */
+const wait_ms = 1
+
+export interface Channel {
+  /** Sends a message before it returns, after those that were put off. */
+  send (message: FromProcess): void
+  /** Sends a message with the next one. */
+  sendLater (message: FromProcess): void
+  /** Ends the process, since what it runs on is broken. */
+  giveUp (): void
+  /** @param take called with each message of the server */
+  listen (take: (message: ToProcess) => void): void
+}
+
+/** The channel to the server. Its functions of Node are taken before a tool could replace them. */
+export function openChannel (): Channel {
+  const write = writeSync
+  const { concat } = Buffer
+  const { wait } = Atomics
+  const exit = process.exit.bind(process)
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  let later: Buffer[] = []
+  const writeWhole = (bytes: Buffer): void => {
+    for (let at = 0; at < bytes.length;) {
+      try {
+        at += write(descriptor, bytes, at)
+      } catch (error) {
+        // The server always reads. Where the channel is gone, nothing is left to do.
+        if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) exit(1)
+        wait(never, 0, 0, wait_ms)
+      }
+    }
+  }
+  const flush = (...last: Buffer[]): void => {
+    const frames = [...later, ...last]
+    later = []
+    writeWhole(frames.length === 1 && frames[0] !== undefined ? frames[0] : concat(frames))
+  }
+  process.on('exit', () => { if (later.length > 0) flush() })
+  return {
+    send (message) { flush(frameOf(message)) },
+    sendLater (message) { later.push(frameOf(message)) },
+    giveUp () { exit(1) },
+    listen (take) {
+      const socket = new Socket({ fd: descriptor, readable: true, writable: false })
+      const reader = new FrameReader(frameBytesMax, value => { take(value as ToProcess) }) // the server sent it
+      socket.on('data', (chunk: Buffer) => { reader.add(chunk) })
+      socket.on('error', () => { exit(1) }).on('close', () => { exit(0) })
+      hide(socket)
+    }
+  }
+}
+
+/** Node shows what keeps a process alive to whoever asks. */
+function hide (socket: Socket): void {
+  if (!('_getActiveHandles' in process) || typeof process._getActiveHandles !== 'function') return
+  const handles: unknown = process._getActiveHandles.bind(process)
+  if (typeof handles !== 'function') return
+  Object.defineProperty(process, '_getActiveHandles', {
+    value (): unknown[] {
+      const all: unknown = handles()
+      return Array.isArray(all) ? all.filter(handle => handle !== socket) : []
+    },
+    writable: false,
+    configurable: false
+  })
+}

@@ -1,0 +1,172 @@
+/*
+ * Runs one long-lived program in the sandbox: the home of scripts that are confined. It is the first process of its own
+ * pid namespace, so whatever the program starts ends with it. It ends when the program ends, or when the server closes
+ * the channel or dies.
+ *
+ *   program --sandbox --network on|off [--write PATH]... [--hide PATH]...
+ *
+ * Descriptor 3 is the channel to the server. The server's first message on it says what is run; the rest is the
+ * program's, which finds the channel at the same number. confined-program.ts writes this message:
+ *
+ *   its length without these 4 bytes; the numbers of paths, of arguments and of variables, and the bytes of a file;
+ *   then texts, each with a NUL at its end: the paths, `r` or `w` before each; the working directory; the arguments,
+ *   the first of which is the program's absolute path; the variables. At the end stands the file, which the program
+ *   finds beside its folder for temporary files as `module.mjs`. All numbers have 32 bits, little endian.
+ */
+#define _GNU_SOURCE
+#include "sandbox.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHANNEL = 3, RULES = 1, RUN = 1, NUMBERS = 4, MESSAGE_BYTES_MAX = 1 << 28, NOT_STARTED = 126, BY_SIGNAL = 128 };
+
+static _Noreturn void fail(const char *what) {
+  fprintf(stderr, "%s: %s\n", what, strerror(errno));
+  _exit(1);
+}
+
+static void read_whole(uint8_t *at, size_t bytes) {
+  while (bytes > 0) {
+    ssize_t n = read(CHANNEL, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(0); /* the server is gone */
+    at += n;
+    bytes -= (size_t)n;
+  }
+}
+
+static uint32_t read_number(const uint8_t *at) {
+  return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static char *next_text(uint8_t **at, const uint8_t *end) {
+  uint8_t *nul = memchr(*at, 0, (size_t)(end - *at));
+  errno = EPROTO;
+  if (nul == NULL) fail("the first message");
+  char *text = (char *)*at;
+  *at = nul + 1;
+  return text;
+}
+
+static char **next_texts(uint8_t **at, const uint8_t *end, uint32_t count, uint32_t more) {
+  errno = EPROTO;
+  if (count > (size_t)(end - *at)) fail("the first message");
+  char **texts = calloc((size_t)count + more + 1, sizeof *texts);
+  if (texts == NULL) fail("no memory");
+  for (uint32_t i = 0; i < count; i++) texts[i] = next_text(at, end);
+  return texts;
+}
+
+/* The folder for temporary files as a variable, in the place of one with the same name. */
+static void name_folder(char **environment, uint32_t count, const char *folder) {
+  static char variable[96];
+  snprintf(variable, sizeof variable, "TMPDIR=%s", folder);
+  for (uint32_t i = 0; i < count; i++) if (strncmp(environment[i], "TMPDIR=", 7) == 0) environment[i] = variable;
+  environment[count] = variable;
+}
+
+static void write_module(const struct rules *rules, const uint8_t *bytes, size_t count) {
+  char path[80];
+  snprintf(path, sizeof path, "%s/module.mjs", rules->folder);
+  int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) fail(path);
+  while (count > 0) {
+    ssize_t n = write(fd, bytes, count);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail(path);
+    bytes += n;
+    count -= (size_t)n;
+  }
+  close(fd);
+}
+
+static _Noreturn void become(const char *cwd, char **args, char **environment) {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int i = 1; i <= SIGRTMAX; i++) signal(i, SIG_DFL); /* fails for some signals, such as SIGKILL */
+  int null = open("/dev/null", O_RDWR);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || (null > 2 && close(null) < 0)) fail("/dev/null");
+  if (setsid() < 0) fail("a session");
+  if (fcntl(CHANNEL, F_SETFD, 0) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0) fail("the channel");
+  if (chdir(cwd) < 0) fail(cwd);
+  errno = confine(rules_of(RULES));
+  if (errno != 0) fail("confinement");
+  execve(args[0], args, environment);
+  fprintf(stderr, "%s: %s\n", args[0], strerror(errno));
+  _exit(NOT_STARTED);
+}
+
+static pid_t start(void) {
+  uint8_t prefix[4];
+  read_whole(prefix, sizeof prefix);
+  const uint32_t bytes = read_number(prefix);
+  errno = EPROTO;
+  if (bytes < 4 * NUMBERS || bytes > MESSAGE_BYTES_MAX) fail("the first message");
+  uint8_t *message = malloc(bytes);
+  if (message == NULL) fail("no memory");
+  read_whole(message, bytes);
+  uint8_t *at = message + 4 * NUMBERS;
+  const uint8_t *end = message + bytes;
+  const uint32_t path_count = read_number(message), arg_count = read_number(message + 4), variable_count = read_number(message + 8);
+  const uint32_t file_bytes = read_number(message + 12);
+  char **paths = next_texts(&at, end, path_count, 0), *cwd = next_text(&at, end);
+  char **args = next_texts(&at, end, arg_count, 0), **environment = next_texts(&at, end, variable_count, 1);
+  if (arg_count == 0 || file_bytes != (size_t)(end - at)) fail("the first message");
+  keep_rules(RULES, paths, path_count);
+  char folder[80];
+  errno = make_folder(rules_of(RULES), RUN, folder, sizeof folder);
+  if (errno != 0) fail("a folder for temporary files");
+  name_folder(environment, variable_count, folder);
+  if (file_bytes > 0) write_module(rules_of(RULES), at, file_bytes);
+  pid_t program = fork();
+  if (program < 0) fail("fork");
+  if (program == 0) become(cwd, args, environment);
+  free(message);
+  free(paths);
+  free(args);
+  free(environment);
+  return program;
+}
+
+/* Reaps what has ended. When the program has ended, this process ends as it did, and the system ends all that is left. */
+static void reap(pid_t program) {
+  int status;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (pid == program) _exit(WIFEXITED(status) ? WEXITSTATUS(status) : BY_SIGNAL + WTERMSIG(status));
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--check") == 0) return 0; /* the build checks that the program can be executed */
+#ifdef SYS_close_range
+  syscall(SYS_close_range, CHANNEL + 1, ~0u, 0); /* what is the server's alone */
+#endif
+  enter_sandbox(argc, argv);
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  signal(SIGCHLD, SIG_DFL);
+  if (sigprocmask(SIG_SETMASK, &child, NULL) < 0) fail("sigprocmask");
+  const int ends = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (ends < 0) fail("signalfd");
+  const pid_t program = start();
+  struct pollfd watched[] = { { .fd = CHANNEL, .events = POLLRDHUP }, { .fd = ends, .events = POLLIN } };
+  for (;;) {
+    reap(program);
+    if (poll(watched, 2, -1) < 0 && errno != EINTR) fail("poll");
+    if (watched[0].revents != 0) _exit(0); /* the server has closed the channel, or is gone */
+    struct signalfd_siginfo info[8];
+    while (read(ends, info, sizeof info) > 0) { }
+  }
+}
