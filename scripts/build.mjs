@@ -32,9 +32,11 @@ for (const folder of ['skills', 'test/fixtures']) {
   if (existsSync(folder)) cpSync(folder, `dist/${folder}`, { recursive: true, filter: notCode })
 }
 
-compileC('executor-native/helper', 'commands run through the one in Node')
+const helper = ['executor-native/helper', 'executor-native/strays']
+const sandbox = ['sandbox', 'marks', 'starter', 'strict', 'use'].map(name => `executor-native/sandbox/${name}`)
+compileC('executor-native/helper', 'commands run through the one in Node', { sources: helper })
 compileC('executor-native/sandbox', 'commands of skills that are not trusted run without a sandbox', {
-  flags: ['-DSANDBOX'], sources: ['executor-native/helper', 'executor-native/sandbox/sandbox']
+  flags: ['-DSANDBOX', '-pthread'], sources: [...helper, ...sandbox]
 })
 compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', {
   flags: ['-pthread']

@@ -51,7 +51,7 @@ export default definePlugin({
       /** Threads there are, whatever they do. */
       get size () { return pool?.size ?? 0 },
       run (task, observer, signal) {
-        const demand = sandboxDemand(task.skill, config.isolation.mode)
+        const demand = sandboxDemand(task.skill, config.isolation)
         if (demand !== undefined) return Promise.resolve(notConfined(task.skill.name, demand))
         if (pool !== undefined) return pool.run(task, observer, signal)
         if (closed) return Promise.reject(new SkilletError('OVERLOADED', stopping))

@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { completeConfig } from '../../kernel/boot/config-load.ts'
 import type { Executor, JsonObject, Outcome } from '../../kernel/index.ts'
 import { confinedHelper } from '../../plugins/executor-native/helper-program.ts'
 import native from '../../plugins/executor-native/index.ts'
@@ -423,11 +424,15 @@ t.test('where it can\'t be had, a command fails, says why, and never runs withou
   const { RuleBook } = await import('../../plugins/executor-native/sandbox/rules.ts')
   const { NativeExecutor } = await import('../../plugins/executor-native/executor.ts')
   const { silentLogger: log } = await import('../../kernel/index.ts')
+  const health = { degrade () {}, recover () {}, warn () {} }
   const without = (mode: 'auto' | 'required' | 'off'): Executor => {
-    const confiner = new Confiner({ mode, program: undefined, book: new RuleBook([]), helpers: undefined, log })
+    const { isolation } = completeConfig({ isolation: { mode } })
+    const confiner = new Confiner({
+      isolation, program: undefined, book: new RuleBook([]), helpers: undefined, log, health
+    })
     const executor = new NativeExecutor({
       processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/', outputBytesMax: 1000, answer_ms: 15_000,
-      log, health: { degrade () {}, recover () {} }
+      log, health
     })
     t.teardown(() => executor.close())
     return executor

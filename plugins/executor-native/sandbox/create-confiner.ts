@@ -14,7 +14,7 @@ export function createConfiner (
   const program = confinedHelper()
   const book = new RuleBook(ownPaths(data_dir, config_file), [configHome(process.env)])
   const confined = program === undefined ? undefined : new ConfinedHelpers({ program, book, helpers, log, health })
-  return new Confiner({ mode: config.isolation.mode, program, book, helpers: confined, log })
+  return new Confiner({ isolation: config.isolation, program, book, helpers: confined, log, health })
 }
 
 /** Files and folders of Skillet itself: its history, settings, keys and secrets, but not the user's skills. */
