@@ -167,10 +167,31 @@ static char *home_of(int argc, char **argv) {
   return NULL;
 }
 
+/* Covers folders of the machine that commands do not see as they are. */
+static void cover_folders(void) {
+  if (tmp_fd >= 0) close(tmp_fd);
+  tmp_fd = cover("/tmp", "size=256m,nr_inodes=65536,mode=755");
+  run_fd = cover("/run", "size=1m,nr_inodes=1024,mode=755");
+  shm_fd = cover("/dev/shm", "size=64m,nr_inodes=4096,mode=1777");
+  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2") < 0) fail("a /proc of its own");
+  /* Root may write the system's settings there without any capability. */
+  if (change_mount("/proc", MOUNT_ATTR_RDONLY, 0, 0) < 0) fail("a read-only /proc");
+}
+
+static void change_root(const char *home) {
+  struct machine machine;
+  enter_root(home, &machine);
+  close(tmp_fd);
+  tmp_fd = machine.tmp;
+  run_fd = machine.run;
+  home_fd = machine.home;
+}
+
 static void arrange_files(int argc, char **argv) {
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) fail("private mounts");
   tmp_fd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (change_mount("/", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 1) < 0) fail("a read-only file system");
+  if (strict) change_root(home_of(argc, argv));
   for (int i = 2; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--write") != 0) continue;
     char *path = argv[i + 1];
@@ -178,15 +199,7 @@ static void arrange_files(int argc, char **argv) {
     if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) == 0 && change_mount(path, 0, MOUNT_ATTR_RDONLY, 1) < 0) change_mount(path, 0, MOUNT_ATTR_RDONLY, 0);
   }
   for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], "--hide") == 0) hide(argv[i + 1]);
-  if (tmp_fd >= 0) close(tmp_fd);
-  tmp_fd = cover("/tmp", "size=256m,nr_inodes=65536,mode=755");
-  run_fd = cover("/run", "size=1m,nr_inodes=1024,mode=755");
-  if (strict) hide_home_and_devices(home_of(argc, argv), &home_fd);
-  else shm_fd = cover("/dev/shm", "size=64m,nr_inodes=4096,mode=1777");
-  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2") < 0) fail("a /proc of its own");
-  /* Root may write the system's settings there without any capability. */
-  if (change_mount("/proc", MOUNT_ATTR_RDONLY, 0, 0) < 0) fail("a read-only /proc");
-  if (strict) enter_root();
+  if (!strict) cover_folders();
   keep_resolver();
   for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], "--write") == 0) expose(argv[i + 1], 1);
 }
@@ -236,12 +249,19 @@ static void filter_calls(void) {
     LOAD(args[1]), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x5412, 0, 1), REFUSE(EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
   };
+  /* What commands of all skills would share, in place of a namespace for each command. */
+  const struct sock_filter private[] = {
+    DENY(SYS_shmget, ENOSYS), DENY(SYS_semget, ENOSYS), DENY(SYS_msgget, ENOSYS), DENY(SYS_mq_open, ENOSYS)
+  };
+  enum { PRIVATE = sizeof private / sizeof *private };
   enum { FIRST = sizeof first / sizeof *first, REST = sizeof rest / sizeof *rest };
-  struct sock_filter program[FIRST + MARK_FILTER_LENGTH + REST];
+  struct sock_filter program[FIRST + MARK_FILTER_LENGTH + PRIVATE + REST];
+  const int more = strict ? PRIVATE : 0;
   memcpy(program, first, sizeof first);
   filter_marks(program + FIRST);
-  memcpy(program + FIRST + MARK_FILTER_LENGTH, rest, sizeof rest);
-  const struct sock_fprog filter = { .len = FIRST + MARK_FILTER_LENGTH + REST, .filter = program };
+  memcpy(program + FIRST + MARK_FILTER_LENGTH, private, sizeof private);
+  memcpy(program + FIRST + MARK_FILTER_LENGTH + more, rest, sizeof rest);
+  const struct sock_fprog filter = { .len = (unsigned short)(FIRST + MARK_FILTER_LENGTH + more + REST), .filter = program };
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) fail("a filter of system calls");
 }
 

@@ -14,15 +14,17 @@ struct inside {
   void *request;
 };
 
-/* Hides the home directory, and all devices but harmless ones. For the helper, once. */
-void hide_home_and_devices(const char *home, int *home_fd);
-
 /* The folder in the root of its own that holds nothing but /proc, which is a link. Landlock knows a file system by the
    folder that it is mounted in, and each command has another /proc. */
 #define OWN "/sandbox"
+#define OWN_PROC OWN "/proc"
 
-/* Makes a root with all that the machine's has, and that folder. For the helper, once. */
-void enter_root(void);
+/* Folders of the machine that the new root hides, as descriptors; -1 where there is none. */
+struct machine { int tmp, run, home; };
+
+/* Makes a root of our own: read-only, with what the machine's root has, but a home directory, /tmp and /run that are
+   empty, only harmless devices, and of /sys only the devices. For the helper, once. */
+void enter_root(const char *home, struct machine *machine);
 
 /* Starts a command in a namespace of its own. `pid` is its first process: it passes SIGTERM on, and when the command
    ends or it is killed, all in the namespace end. `report` tells how the command ended. `rules` is the
