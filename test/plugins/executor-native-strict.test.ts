@@ -77,7 +77,7 @@ const attacks = [
   },
   {
     name: 'ends another command', succeeds: /ended one/,
-    script: 'for p in $(grep -la "sleep.87" /proc/[0-9]*/cmdline); do p=${p#/proc/}; p=${p%/*}; [ $p = $$ ] || kill -9 $p && echo ended one; done; echo'
+    script: 'for p in $(grep -lax sleep -d skip /proc/[0-9]*/comm); do p=${p#/proc/}; if kill -9 ${p%/*}; then echo ended one; fi; done; echo'
   }
 ]
 
@@ -106,12 +106,12 @@ t.test('what a command may do at this level', { skip }, async t => {
   t.match(await said(executor, shell('cat ~/skill/data.txt data.txt')), /of the skillof the skill/)
   t.match(await said(executor, shell('echo x > $TMPDIR/a && cat $TMPDIR/a; echo y > /dev/shm/b && cat /dev/shm/b; echo z > /dev/null')), /x\ny/)
   t.match(await said(executor, shell('cp /bin/echo $TMPDIR/own && $TMPDIR/own runs')), /runs/)
-  t.match(await said(executor, shell('ls -A $TMPDIR /dev/shm; echo $$ $(cat /proc/self/status | grep ^PPid)')), /^[^xyo]*2 PPid:\s+2\n$/)
+  t.match(await said(executor, shell('ls -A $TMPDIR /dev/shm; echo it is $$')), /^\/dev\/shm:\n\n\/tmp\/skill-\d+\/\d+:\nit is 2\n$/)
   t.match(await said(executor, given(['node', '-e', 'console.log(require("os").cpus().length > 0, process.getuid())'])), new RegExp(`true ${process.getuid?.()}`))
   t.match(await said(executor, shell('grep Cap /proc/self/status')), /CapEff:\s+0+\n[^]*CapBnd:\s+0+\n/)
   for (const command of [
     'unshare -r true', 'mount -t tmpfs none /mnt', 'umount /dev/shm', 'kill -9 1', 'echo 1 > /proc/sys/kernel/pid_max',
-    'ls /.machine', 'cat /.machine/home/notes.txt', 'chmod 777 /tmp', 'chmod 777 /', 'chmod 777 ~', 'ls /proc/1/fd',
+    'ls /.machine', 'cat /.machine/home/notes.txt', 'chmod 777 /tmp', 'chmod 777 /', 'chmod 777 ~', 'readlink /proc/1/fd/3',
     'cat /proc/1/environ', 'chroot / true', 'echo x > /new', 'echo x > /tmp/new', 'cat /sys/kernel/notes'
   ]) {
     t.match(

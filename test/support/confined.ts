@@ -30,7 +30,11 @@ export function untrusted (user: string, script: string, permissions: Permission
   const parameters: JsonObject = { script: `HOME=${user}; ${script}` }
   const call = commandCall(['sh', '-c', '{{script}}'], parameters, { directory: join(user, 'skill') })
   return {
-    ...call, skill: { ...call.skill, trusted: false, permissions: { ...call.skill.permissions, ...permissions } }
+    ...call,
+    skill: {
+      ...call.skill, trusted: false, revision: JSON.stringify(permissions),
+      permissions: { ...call.skill.permissions, ...permissions }
+    }
   }
 }
 
