@@ -67,10 +67,6 @@ const isolation = defineSection('isolation', 'How tools are kept apart from the 
   processes_max: Type.Integer({
     default: 512, minimum: 0, maximum: 100_000,
     description: 'Processes that a confined command may have, threads included; 0: no limit'
-  }),
-  cpu_percent_max: Type.Integer({
-    default: 0, minimum: 0, maximum: 100_000,
-    description: 'Processor time that a "strict" command may use where this machine can limit it, in percent of a core; 0: no limit'
   })
 })
 

@@ -28,9 +28,6 @@ export const Permissions = Type.Object({
   processes_max: Type.Optional(Type.Integer({
     minimum: 1, maximum: 100_000, description: 'Processes of a command; each thread counts'
   })),
-  cpu_percent_max: Type.Optional(Type.Integer({
-    minimum: 1, maximum: 100_000, description: 'Time of the processor, in percent of one core'
-  })),
   write: Type.Array(
     Type.String(),
     { default: [], maxItems: 64, description: 'Paths it may write to: absolute, beginning with `~`, or a placeholder' }

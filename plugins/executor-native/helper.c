@@ -655,10 +655,10 @@ static void change_rules(uint32_t type, uint32_t id, uint8_t *at, const uint8_t 
     forget_rules(id);
     return;
   }
-  if (end - at < 16) out_of_step();
-  const struct limits limits = { .memory_bytes_max = (uint64_t)get_u32(at) << 20, .processes_max = get_u32(at + 4), .cpu_percent_max = get_u32(at + 8) };
-  uint32_t count = get_u32(at + 12);
-  at += 16;
+  if (end - at < 12) out_of_step();
+  const struct limits limits = { .memory_bytes_max = (uint64_t)get_u32(at) << 20, .processes_max = get_u32(at + 4) };
+  uint32_t count = get_u32(at + 8);
+  at += 12;
   if (count > (size_t)(end - at)) out_of_step();
   char **paths = sized(NULL, (count + 1) * sizeof *paths);
   for (uint32_t i = 0; i < count; i++) paths[i] = next_string(&at, end);

@@ -9,7 +9,7 @@ import { constants } from 'node:os'
  * |---|---|---|
  * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables, rules | the texts below |
  * | stop | 2, id | |
- * | keep_rules | 3, id, MiB, processes, percent, paths | the paths, `r` or `w` before each, and a NUL at its end |
+ * | keep_rules | 3, id, MiB, processes, paths | the paths, `r` or `w` before each, and a NUL at its end |
  * | forget_rules | 4, id | |
  * | started | 1, id, pid | |
  * | refused | 2, id, index in `refusals` | system_code |
@@ -56,8 +56,6 @@ export interface Limits {
   memory_bytes_max: number
   /** Threads count as processes. */
   processes_max: number
-  /** Time of the processor, in percent of one core. */
-  cpu_percent_max: number
 }
 
 export type ToHelper =
@@ -140,8 +138,7 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
     case 'stop': return frame([2, message.id], '', payload)
     case 'keep_rules': {
       const text = message.paths.map(({ path, access }) => `${access === 'read' ? 'r' : 'w'}${path}\0`).join('')
-      const { memory_bytes_max, processes_max, cpu_percent_max } = message.limits
-      const limits = [Math.floor(memory_bytes_max / mebibyte), processes_max, cpu_percent_max]
+      const limits = [Math.floor(message.limits.memory_bytes_max / mebibyte), message.limits.processes_max]
       return frame([3, message.id, ...limits, message.paths.length], text, payload)
     }
     case 'forget_rules': return frame([4, message.id], '', payload)

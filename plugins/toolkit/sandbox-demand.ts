@@ -3,9 +3,11 @@ import { schemas, type Config, type Confinement, type SkillDefinition } from '..
 /** The level of isolation below which tools of a skill may not run, and what says so. */
 export interface Demand { level: Confinement, why: string }
 
+type Settings = Pick<Config['isolation'], 'mode' | 'level'>
+
 /** What tools of a skill need at least; undefined when they may run without any confinement. */
 export function demandOf (
-  { trusted, permissions: { isolation: own } }: SkillDefinition, { mode, level }: Pick<Config['isolation'], 'mode' | 'level'>
+  { trusted, permissions: { isolation: own } }: SkillDefinition, { mode, level }: Settings
 ): Demand | undefined {
   const required = mode === 'required' && !trusted ? level : undefined
   if (own === undefined && required === undefined) return undefined
@@ -16,7 +18,7 @@ export function demandOf (
 }
 
 /** Why tools of a skill may run in a sandbox only; undefined when they may run without one. */
-export function sandboxDemand (skill: SkillDefinition, isolation: Pick<Config['isolation'], 'mode' | 'level'>): string | undefined {
+export function sandboxDemand (skill: SkillDefinition, isolation: Settings): string | undefined {
   return demandOf(skill, isolation)?.why
 }
 

@@ -158,10 +158,10 @@ t.test('the smaller limit of user and skill counts', async t => {
   const { isolation } = completeConfig({ isolation: { memory_bytes_max: 1000 * mebibyte, processes_max: 0 } })
   const { permissions } = shell('true').skill
   t.same(limitsOf(permissions, isolation), {
-    memory_bytes_max: 1000 * mebibyte, processes_max: 0, cpu_percent_max: 0
+    memory_bytes_max: 1000 * mebibyte, processes_max: 0
   })
-  t.same(limitsOf({ ...permissions, memory_bytes_max: 2000 * mebibyte, processes_max: 7, cpu_percent_max: 50 }, isolation), {
-    memory_bytes_max: 1000 * mebibyte, processes_max: 7, cpu_percent_max: 50
+  t.same(limitsOf({ ...permissions, memory_bytes_max: 2000 * mebibyte, processes_max: 7 }, isolation), {
+    memory_bytes_max: 1000 * mebibyte, processes_max: 7
   })
 })
 

@@ -11,7 +11,10 @@ import { commandCall, runCall } from './native.ts'
 
 export type Permissions = Partial<Call['skill']['permissions']>
 
-/** Makes a home directory with these files, which is the user's from now on. /tmp would not be seen by confined commands. */
+/**
+ * Makes a home directory with these files, which is the user's from now on. It is not in /tmp, which confined commands
+ * do not see.
+ */
 export function makeUser (t: Pick<Test, 'teardown'>, files: Record<string, string>): string {
   const user = mkdtempSync('/var/tmp/skillet-user-')
   t.teardown(() => { rmSync(user, { recursive: true, force: true }) })

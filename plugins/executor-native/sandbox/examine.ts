@@ -3,7 +3,10 @@ import { isAtLeast } from '../../toolkit/sandbox-demand.ts'
 import { confinedHelper } from '../helper-program.ts'
 import { promises, tryLevels, type Lacking } from './levels.ts'
 
-/** Which levels of isolation commands can have on this machine, which is tried out, and whether the settings ask for them. */
+/**
+ * Which levels of isolation commands can have on this machine, which is tried out, and whether the settings ask for
+ * them.
+ */
 export async function examineSandbox (isolation: Config['isolation'], probe = tryLevels): Promise<Finding[]> {
   const lacking = await probe(confinedHelper())
   return schemas.CONFINEMENTS.flatMap(level => findingOf(level, lacking, isolation))

@@ -7,7 +7,6 @@ export function limitsOf (permissions: Permissions, isolation: Config['isolation
     own === undefined ? setting : setting === 0 ? own : Math.min(own, setting)
   return {
     memory_bytes_max: least(permissions.memory_bytes_max, isolation.memory_bytes_max),
-    processes_max: least(permissions.processes_max, isolation.processes_max),
-    cpu_percent_max: least(permissions.cpu_percent_max, isolation.cpu_percent_max)
+    processes_max: least(permissions.processes_max, isolation.processes_max)
   }
 }

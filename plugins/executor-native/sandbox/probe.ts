@@ -8,8 +8,8 @@ import { tryHelper } from '../try-helper.ts'
 const probe_ms = 10_000
 
 /**
- * Whether this machine can confine commands at a level: a helper enters the sandbox and runs a command in it. Versions tell too
- * little: distributions and containers forbid parts of it.
+ * Whether this machine can confine commands at a level: a helper enters the sandbox and runs a command in it. Versions
+ * tell too little: distributions and containers forbid parts of it.
  * @returns undefined when it works; otherwise the part that is missing
  */
 export async function whyNoSandbox (
@@ -20,7 +20,7 @@ export async function whyNoSandbox (
   const helper = new HelperProcess({ ...program, args })
   const timer = setTimeout(() => { helper.kill() }, probe_ms)
   try {
-    helper.keepRules(1, [{ path: '/', access: 'read' }], { memory_bytes_max: 0, processes_max: 0, cpu_percent_max: 0 })
+    helper.keepRules(1, [{ path: '/', access: 'read' }], { memory_bytes_max: 0, processes_max: 0 })
     const answer = await tryHelper(helper, {}, 1)
     switch (answer.type) {
       case 'ended': return answer.exit_code === 0 ? undefined : `a confined command exited with ${answer.exit_code}`

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 /* What all processes of a command together may use; 0: no limit. */
-struct limits { uint64_t memory_bytes_max; uint32_t processes_max, cpu_percent_max; };
+struct limits { uint64_t memory_bytes_max; uint32_t processes_max; };
 
 /* The files that one skill may use: a Landlock ruleset, and its folder for temporary files. */
 struct rules { uint32_t id; int fd; char folder[48]; struct limits limits; struct starter *starter; struct rules *next; };
