@@ -1,7 +1,7 @@
-// What does the sandbox cost a command? `true`, through the executor alone, in the sandbox and without, and beside them
-// the same command by bubblewrap, where that is installed.
+// What does the sandbox cost a command? `true`, through the executor alone, at each level of isolation and without, and
+// beside them the same command by bubblewrap, where that is installed.
 import { spawnSync } from 'node:child_process'
-import type { Scope } from '../kernel/index.ts'
+import type { Confinement, Scope } from '../kernel/index.ts'
 import native from '../plugins/executor-native/index.ts'
 import { openPlugin } from '../plugins/testing/open-plugin.ts'
 import { commandCall, runCall } from '../test/support/native.ts'
@@ -16,11 +16,13 @@ export default benchmark({
   run: options => withServers(async ({ scope }) => {
     const { rounds, seconds } = roundsOf(options)
     const hasBubblewrap = spawnSync('bwrap', ['--version']).status === 0
-    const plain = await openExecutor(scope, 'off')
-    const confined = await openExecutor(scope, 'required')
+    const plain = await openExecutor(scope, { mode: 'off' })
+    const confined = await openExecutor(scope, { mode: 'required', level: 'sandbox' })
+    const strict = await openExecutor(scope, { mode: 'required', level: 'strict' })
     const samples = await interleaved<string, number>({
       process: () => rate(plain, seconds),
       sandbox: () => rate(confined, seconds),
+      strict: () => rate(strict, seconds),
       spawn: () => rate(() => spawned('true'), seconds),
       ...(hasBubblewrap && { bubblewrap: () => rate(bubblewrapped, seconds) })
     }, rounds)
@@ -32,6 +34,7 @@ export default benchmark({
     return {
       rows: [
         row('`true` in the sandbox', 'sandbox', 'process', { at_least: 0.95 }),
+        row('`true` at the level `strict`', 'strict', 'process', { at_least: 0.6 }),
         ...(hasBubblewrap ? [row('`true` by bubblewrap, everything unshared', 'bubblewrap', 'spawn')] : [])
       ]
     }
@@ -42,8 +45,10 @@ async function rate (run: () => Promise<void>, seconds: number): Promise<number>
   return (await rateOf(run, seconds)).rate
 }
 
-async function openExecutor (scope: Scope, mode: 'off' | 'required'): Promise<() => Promise<void>> {
-  const { service: executor, close } = await openPlugin(native, { config: { isolation: { mode } } })
+async function openExecutor (
+  scope: Scope, isolation: { mode: 'off' | 'required', level?: Confinement }
+): Promise<() => Promise<void>> {
+  const { service: executor, close } = await openPlugin(native, { config: { isolation } })
   scope.defer(close)
   const trusted = commandCall(['true'], {}, { directory: import.meta.dirname })
   const call = { ...trusted, skill: { ...trusted.skill, trusted: false } }

@@ -43,7 +43,7 @@ export {
 export * as schemas from './contracts/schemas.ts'
 export {
   EXECUTION_STATUSES, FROM_CLIENT, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary,
-  type Isolation, type JsonObject,
+  type Confinement, type Isolation, type JsonObject,
   type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill,
   type SkillWarning, type Tool
 } from './contracts/schemas.ts'

@@ -32,12 +32,15 @@ for (const folder of ['skills', 'test/fixtures']) {
   if (existsSync(folder)) cpSync(folder, `dist/${folder}`, { recursive: true, filter: notCode })
 }
 
-compileC('executor-native/helper', 'commands run through the one in Node')
+const helper = ['executor-native/helper', 'executor-native/strays']
+const sandbox = ['sandbox', 'marks', 'starter', 'strict', 'use'].map(name => `toolkit/sandbox/${name}`)
+compileC('executor-native/helper', 'commands run through the one in Node', { sources: helper })
 compileC('executor-native/sandbox', 'commands of skills that are not trusted run without a sandbox', {
-  flags: ['-DSANDBOX', '-Iplugins/toolkit'], sources: ['executor-native/helper', 'toolkit/sandbox/sandbox']
+  // A process that is linked statically is copied in half the time, which the level `strict` does for each command.
+  flags: ['-DSANDBOX', '-pthread', '-Iplugins/toolkit'], optional: ['-static'], sources: [...helper, ...sandbox]
 })
 compileC('toolkit/sandbox/program', 'scripts of skills that are not trusted run without a sandbox', {
-  sources: ['toolkit/sandbox/program', 'toolkit/sandbox/sandbox']
+  flags: ['-pthread'], sources: ['toolkit/sandbox/program', ...sandbox]
 })
 compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', {
   flags: ['-pthread']
@@ -97,20 +100,25 @@ function commit () {
   }
 }
 
-/** Compiles a C program or Node addon if a compiler can. @param without the consequence of a failure, for a warning */
-function compileC (name, without, { flags = [], addon = false, sources = [name] } = {}) {
+/**
+ * Compiles a C program or Node addon if a compiler can.
+ * @param without the consequence of a failure, for a warning
+ * @param more `optional`: flags that are left out where it can't be built with them
+ */
+function compileC (name, without, { flags = [], optional = [], addon = false, sources = [name] } = {}) {
   if (process.platform !== 'linux') return
   const file = `dist/plugins/${name}-${process.platform}-${process.arch}${addon ? '.node' : ''}`
   const options = ['-O2', '-Wall', '-Wextra', '-Werror', ...(addon ? ['-shared', '-fPIC'] : []), ...flags]
-  const { error, status, stderr } = spawnSync(
-    process.env.CC ?? 'cc',
-    [...options, '-o', file, ...sources.map(source => `plugins/${source}.c`)],
-    { encoding: 'utf8' }
-  )
-  if (error !== undefined) return
-  const works = status === 0 && (addon || spawnSync(file, ['--check']).status === 0)
-  if (!works) {
-    rmSync(file, { force: true })
-    console.warn(`plugins/${name}.c could not be built: ${without}.\n${stderr}`)
+  const compile = more => {
+    const paths = sources.map(source => `plugins/${source}.c`)
+    const result = spawnSync(
+      process.env.CC ?? 'cc', [...options, ...more, '-o', file, ...paths], { encoding: 'utf8' }
+    )
+    return { ...result, works: result.status === 0 && (addon || spawnSync(file, ['--check']).status === 0) }
   }
+  let result = compile(optional)
+  if (!result.works && optional.length > 0) result = compile([])
+  if (result.error !== undefined || result.works) return
+  rmSync(file, { force: true })
+  console.warn(`plugins/${name}.c could not be built: ${without}.\n${result.stderr}`)
 }

@@ -4,16 +4,19 @@ import { assign, setup } from 'xstate'
 export type PluginEvent =
   | { type: 'started' | 'recover' | 'stop' | 'stopped' }
   | { type: 'degrade' | 'fail', reason: string }
+  | { type: 'warn', warning: string }
 
-/** The life cycle of a plugin under its supervisor (supervisor.ts). The context holds the reason of a bad state. */
+/** The life cycle of a plugin under its supervisor (supervisor.ts). The context holds the reason of a bad state, and what can't be promised. */
 export const pluginMachine = setup({
-  types: { events: {} as PluginEvent, context: {} as { reason: string | undefined } },
+  types: { events: {} as PluginEvent, context: {} as { reason: string | undefined, warning: string | undefined } },
   actions: {
-    remember: assign({ reason: ({ event }) => 'reason' in event ? event.reason : undefined })
+    remember: assign({ reason: ({ event }) => 'reason' in event ? event.reason : undefined }),
+    keepWarning: assign({ warning: ({ event }) => 'warning' in event ? event.warning : undefined })
   }
 }).createMachine({
   id: 'plugin',
-  context: { reason: undefined },
+  context: { reason: undefined, warning: undefined },
+  on: { warn: { actions: 'keepWarning' } },
   initial: 'starting',
   states: {
     starting: { on: {

@@ -39,8 +39,11 @@ export class Supervisor {
   }
 
   get status (): PluginStatus {
-    const { value, context: { reason } } = this.#actor.getSnapshot()
-    return { name: this.plugin.name, state: value, ...(reason !== undefined && { reason }) }
+    const { value, context: { reason, warning } } = this.#actor.getSnapshot()
+    return {
+      name: this.plugin.name, state: value, ...(reason !== undefined && { reason }),
+      ...(warning !== undefined && { warning })
+    }
   }
 
   /**
@@ -58,7 +61,8 @@ export class Supervisor {
       signal: deadline,
       health: {
         degrade: (reason: string) => { this.#actor.send({ type: 'degrade', reason }) },
-        recover: () => { this.#actor.send({ type: 'recover' }) }
+        recover: () => { this.#actor.send({ type: 'recover' }) },
+        warn: (warning: string) => { this.#actor.send({ type: 'warn', warning }) }
       }
     }
     try {

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { Choice, type JsonObject } from './schemas.ts'
+import { Choice, CONFINEMENTS, type JsonObject } from './schemas.ts'
 import { defineSection, textList } from './section.ts'
 
 const mebibyte = 1_048_576
@@ -55,6 +55,18 @@ const isolation = defineSection('isolation', 'How tools are kept apart from the 
   mode: Choice(['auto', 'required', 'off'], {
     default: 'off',
     description: 'Commands of skills that are not trusted run in a sandbox. "auto": where this machine can confine them; "required": they fail where it can\'t; "off": never, unless a skill demands it'
+  }),
+  level: Choice(CONFINEMENTS, {
+    default: 'sandbox',
+    description: 'The isolation that `mode` gives to these skills. "strict": also a home, processes and temporary files of its own for each command; slower'
+  }),
+  memory_bytes_max: Type.Integer({
+    default: 2048 * mebibyte, minimum: 0, maximum: 2 ** 40,
+    description: 'Memory that a confined command may use with all its processes, in bytes; 0: no limit'
+  }),
+  processes_max: Type.Integer({
+    default: 512, minimum: 0, maximum: 100_000,
+    description: 'Processes that a confined command may have, threads included; 0: no limit'
   })
 })
 

@@ -79,7 +79,11 @@ export type ExecutionStatus = typeof EXECUTION_STATUSES[number]
 export const ExecutionStatus =
   Choice(EXECUTION_STATUSES, { title: 'ExecutionStatus', description: 'State of the execution' })
 
-export const ISOLATIONS = ['none', 'thread', 'process', 'sandbox'] as const
+/** The levels that keep a tool from the machine, from the weakest to the strongest. */
+export const CONFINEMENTS = ['sandbox', 'strict'] as const
+export type Confinement = typeof CONFINEMENTS[number]
+
+export const ISOLATIONS = ['none', 'thread', 'process', ...CONFINEMENTS] as const
 /** The isolation in which a run really took place. */
 export type Isolation = typeof ISOLATIONS[number]
 
@@ -166,7 +170,8 @@ export type PluginStatus = Static<typeof PluginStatus>
 export const PluginStatus = Type.Object({
   name: Type.String(),
   state: Choice(PLUGIN_STATES, { title: 'PluginState', description: 'State of a plugin' }),
-  reason: Type.Optional(Type.String({ description: 'Why it is not well' }))
+  reason: Type.Optional(Type.String({ description: 'Why it is not well' })),
+  warning: Type.Optional(Type.String({ description: 'What it can\'t promise here, though it is well' }))
 }, { title: 'PluginStatus', description: 'State of a plugin' })
 
 /** The state of a search. */

@@ -1,5 +1,7 @@
 import { Type, type Static } from 'typebox'
-import { Choice, type JsonObject, type Tool } from './schemas.ts'
+import { Choice, CONFINEMENTS, type JsonObject, type Tool } from './schemas.ts'
+
+const mebibyte = 1_048_576
 
 /** Names of secrets. Native tools receive secrets as environment variables. */
 export const SECRET_NAME = /^[A-Za-z][A-Za-z0-9_]{0,127}$/
@@ -17,7 +19,15 @@ export const Permissions = Type.Object({
     maxItems: 64,
     description: 'Paths it may read, beside its own folder and the programs of the system; without it, all files but secret ones'
   })),
-  isolation: Type.Optional(Choice(['sandbox'], { description: 'Refuse to run it where commands can\'t be confined' })),
+  isolation: Type.Optional(Choice(CONFINEMENTS, {
+    description: 'Refuse to run it where this level of isolation, or a stronger one, can\'t be had'
+  })),
+  memory_bytes_max: Type.Optional(Type.Integer({
+    minimum: mebibyte, maximum: 2 ** 40, description: 'Memory of all processes of a command together, in bytes'
+  })),
+  processes_max: Type.Optional(Type.Integer({
+    minimum: 1, maximum: 100_000, description: 'Processes of a command; each thread counts'
+  })),
   write: Type.Array(
     Type.String(),
     { default: [], maxItems: 64, description: 'Paths it may write to: absolute, beginning with `~`, or a placeholder' }

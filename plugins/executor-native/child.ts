@@ -127,9 +127,9 @@ export class Child {
     clearTimeout(this.#timer)
     this.#signal('SIGKILL') // ends the rest of the group
     for (const stream of this.#process?.stdio ?? []) stream?.destroy()
+    const exceeded = this.#flooded ? 'output' as const : null
     this.#events.ended(
-      { ...this.#exit, stdout_bytes: this.#stdout.bytes, flooded: this.#flooded, stderr: this.#stderr.text },
-      this.#stdout.kept
+      { ...this.#exit, stdout_bytes: this.#stdout.bytes, exceeded, stderr: this.#stderr.text }, this.#stdout.kept
     )
   }
 

@@ -1,10 +1,9 @@
 import {
   outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger,
-  type Outcome,
-  type PluginContext, type Task, type TaskObserver, type ToolDefinition
+  type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
 import { expandCommand, type Command } from '../toolkit/expand-command.ts'
-import { ConfinementError } from '../toolkit/sandbox/confinement.ts'
+import { ConfinementError } from '../toolkit/sandbox/confinement-policy.ts'
 import { Environments, privatePathsOf } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
@@ -12,7 +11,7 @@ import { Helpers } from './helpers.ts'
 import { LiveText } from './live-text.ts'
 import type { Environment } from './protocol.ts'
 import type { Run } from './run.ts'
-import type { Confiner } from './sandbox/confiner.ts'
+import type { Confiner, Place } from './sandbox/confiner.ts'
 import { subjectOf } from './subject.ts'
 import { tryHelper } from './try-helper.ts'
 import { lost, noOutput, notConfined, outcomeOf, refusalOf, textOf } from './outcome.ts'
@@ -63,16 +62,17 @@ export class NativeExecutor implements Executor {
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
     const command = expandCommand(templateOf(task.tool), task.parameters)
     const { confiner, directory, outputBytesMax } = this.#options
-    const subject = subjectOf(task, command, directory, outputBytesMax)
     let cancel: (() => void) | undefined
     try {
-      const confined = confiner?.concerns(task.skill) === true
-        && (confiner.available ?? await confiner.confines(task.skill))
+      const found = confiner?.concerns(task.skill) === true ? confiner.levelOf(task.skill) : undefined
+      const level = found instanceof Promise ? await found : found
+      // At the level "strict", the folder of the server may be one that the command can't see.
+      const subject = subjectOf(task, command, level === 'strict' ? task.skill.directory : directory, outputBytesMax)
       if (this.#closing || signal.aborted) return { status: 'cancelled', ...noOutput } // during the wait
       return await new Promise<Outcome>((resolve, reject) => {
         const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
         const run: Run = {
-          task, command, subject, confined, observer, live, resolve, reject, at: undefined, ending: undefined,
+          task, command, subject, level, observer, live, resolve, reject, at: undefined, ending: undefined,
           timer: undefined
         }
         cancel = () => { this.#cancel(run) }
@@ -129,16 +129,17 @@ export class NativeExecutor implements Executor {
   }
 
   /** Chooses a helper and the rules for a command. @throws ConfinementError when the command may not run */
-  #place ({ task, subject, confined }: Run): { helper: HelperProcess, rules: number } {
+  #place ({ task, subject, level }: Run): Place {
     const { confiner } = this.#options
-    return confined && confiner !== undefined
-      ? confiner.place(task, subject.cwd)
+    return level !== undefined && confiner !== undefined
+      ? confiner.place(task, subject.cwd, level)
       : { helper: this.#helpers.pick(), rules: 0 }
   }
 
   #launch (run: Run): void {
     const { command, subject, task } = run
-    const { helper, rules } = this.#place(run)
+    const { helper, rules, limits } = this.#place(run)
+    if (limits !== undefined) subject.limits = limits
     run.timer = this.#expectAnswer(helper)
     const id = helper.run({
       program: subject.program,
@@ -178,7 +179,7 @@ export class NativeExecutor implements Executor {
       }
       case 'ended':
         this.#end(run, () => {
-          if (ending === undefined || (ending === 'timeout' && answer.flooded)) {
+          if (ending === undefined || (ending === 'timeout' && answer.exceeded !== null)) {
             run.resolve(outcomeOf(subject, answer, payload))
           } else {
             run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
@@ -203,7 +204,7 @@ export class NativeExecutor implements Executor {
 
   #tellStarted (run: Run): void {
     try {
-      run.observer.started(run.confined ? 'sandbox' : 'process')
+      run.observer.started(run.level ?? 'process')
     } catch (error) {
       run.reject(error) // no caller is left for a later result
       this.#stop(run, 'cancelled')

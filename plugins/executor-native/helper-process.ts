@@ -7,7 +7,7 @@ import { signalGroup } from './group.ts'
 import { noRoom, type HelperProgram } from './helper-program.ts'
 import { createDecoder } from './decoder.ts'
 import {
-  encode, outOfStep, readFromHelper, type FromHelper, type RunMessage, type ToHelper
+  encode, outOfStep, readFromHelper, type FromHelper, type Limits, type RunMessage, type ToHelper
 } from './protocol.ts'
 
 /** The maximum number of rules that a helper keeps: each rule needs a descriptor there. */
@@ -120,11 +120,11 @@ export class HelperProcess {
   }
 
   /** Sends rules to the helper, unless it knows their id already. Old rules that no run needs are removed from it. */
-  keepRules (id: number, paths: readonly AllowedPath[]): void {
+  keepRules (id: number, paths: readonly AllowedPath[], limits: Limits): void {
     const isKnown = this.#rules.delete(id)
     this.#rules.add(id)
     if (isKnown) return
-    this.#tell({ type: 'keep_rules', id, paths }, nothing)
+    this.#tell({ type: 'keep_rules', id, paths, limits }, nothing)
     if (this.#rules.size <= rulesMax) return
     const used = new Set([id, ...Array.from(this.#runs.values(), ({ rules }) => rules)])
     const unused = [...this.#rules].find(id => !used.has(id))

@@ -2,17 +2,21 @@
  * The helper in C: a small process that starts commands for the server, as helper.ts does, at a third of the cost. It
  * is built on Linux if there is a compiler; otherwise helper.ts is used. Both implement the protocol of protocol.ts.
  *
- * Compiled with -DSANDBOX and sandbox.c, it is the helper whose commands are confined. It is the first process of its
+ * Compiled with -DSANDBOX and sandbox/, it is the helper whose commands are confined. It is the first process of its
  * own pid namespace, so that processes that a command leaves behind become its children, and end with it at the latest.
  *
  * The helper has one thread, and epoll_wait is the only call that blocks. When the server closes the pipe or dies, the
- * helper ends, with all processes that it started. A command that has exited is not reaped until its process group was
+ * helper ends, with all processes that it started and what these left behind. A command that has exited is not reaped until its process group was
  * ended, so that the system can't assign the group's id to another group.
  */
 #define _GNU_SOURCE
 #ifdef SANDBOX
+#include "sandbox/marks.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/strict.h"
+#include "sandbox/use.h"
 #endif
+#include "strays.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -36,6 +40,8 @@ enum {
   TERM_MS = 300,             /* time between SIGTERM and SIGKILL, in which a command can end */
   GRACE_MS = 100,            /* time for which other processes may hold a command's output open after it has exited */
   UNKILLABLE_MS = 2000,      /* time for which the helper waits for a command after SIGKILL */
+  USE_MS = 100,              /* time between two looks at what commands use, in a sandbox */
+  END_MS = 500,              /* time for which the helper waits for all processes to end before it does */
   TAIL_BYTES = 4096,         /* kept bytes of standard error */
   PART_BYTES_MAX = 1 << 28,  /* maximum bytes of a message or a payload */
   PREFIX_BYTES = 8,
@@ -48,6 +54,7 @@ enum {
 /* The numbers of messages and refusals in protocol.ts. */
 enum { TO_RUN = 1, TO_STOP = 2, TO_KEEP_RULES = 3, TO_FORGET_RULES = 4 };
 enum { FROM_STARTED = 1, FROM_REFUSED = 2, FROM_ENDED = 3, FROM_OUTPUT = 4 };
+enum { EXCEEDED_NOTHING, EXCEEDED_OUTPUT, EXCEEDED_MEMORY, EXCEEDED_PROCESSES };
 enum { WHY_DIRECTORY, WHY_MISSING, WHY_INTERPRETER, WHY_NOT_EXECUTABLE, WHY_TOO_LONG, WHY_RESOURCES };
 
 struct buffer { uint8_t *bytes; size_t start, end, room; };
@@ -60,7 +67,10 @@ enum due { NOTHING, WATCH, KILL, GIVE_UP, END_REST, FINISH };
 
 struct run {
   uint32_t id, rules;             /* `rules` is 0 in a helper without a sandbox */
-  uint64_t mark;                  /* the mark of its processes in a sandbox */
+  uint32_t mark;                  /* the mark of its processes in a sandbox */
+  int report;                     /* tells how the command ended, where `pid` is the first process of its namespace; or -1 */
+  uint64_t memory_bytes, started; /* what its processes used when it was last looked at, and when it was started, in ticks */
+  uint32_t processes;
   pid_t pid;
   struct stream streams[3];
   struct buffer head;             /* the kept beginning of standard output */
@@ -68,7 +78,7 @@ struct run {
   uint8_t tail[TAIL_BYTES];       /* the end of standard error */
   size_t tail_bytes;
   struct buffer input;
-  int live, exited, reaped, answered, stopping, flooded;
+  int live, exited, reaped, answered, stopping, exceeded;
   int32_t exit_code;              /* -1 when a signal ended the command */
   uint32_t exit_signal;
   enum due due;
@@ -76,9 +86,10 @@ struct run {
 };
 
 static struct run **runs;
-#ifdef SANDBOX
-static struct rules *current_rules; /* the rules of the command that is being started */
 static int has_ended;               /* whether a run has ended since the last search for strays */
+#ifdef SANDBOX
+static struct run *current;         /* the run whose command is being started */
+static uint64_t use_due_ns;         /* when to look again at what commands use */
 static char folder_variable[80];    /* TMPDIR of the command that is being started */
 #endif
 static size_t runs_count, runs_room;
@@ -103,6 +114,16 @@ static char *copied(const char *string) {
   size_t bytes = strlen(string) + 1;
   return memcpy(sized(NULL, bytes), string, bytes);
 }
+
+#ifndef SANDBOX
+/* The time in ticks of the system since its boot, as in /proc. */
+static uint64_t ticks_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  const uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+  return (uint64_t)t.tv_sec * hz + (uint64_t)t.tv_nsec * hz / 1000000000u;
+}
+#endif
 
 static uint64_t now_ns(void) {
   struct timespec t;
@@ -151,6 +172,9 @@ static uint32_t get_u32(const uint8_t *at) {
 /* Ends all commands and the helper. Called when the server is gone or has closed the pipe. */
 static _Noreturn void end_all(void) {
   for (size_t i = 0; i < runs_count; i++) if (!runs[i]->reaped) kill(-runs[i]->pid, SIGKILL);
+#ifndef SANDBOX
+  end_children(END_MS); /* in a sandbox, the system does it when the first process of the namespace ends */
+#endif
   _exit(0);
 }
 
@@ -196,7 +220,8 @@ static void close_stream(struct stream *s) {
 }
 
 static void signal_group(struct run *r, int signal) {
-  if (!r->reaped) kill(-r->pid, signal);
+  /* The first process of a namespace passes the signal on, or ends all with itself. */
+  if (!r->reaped) kill(r->report >= 0 ? r->pid : -r->pid, signal);
 }
 
 static void after(struct run *r, uint64_t ms, enum due due) {
@@ -261,8 +286,8 @@ static int take(struct stream *s) {
     r->err_bytes += (uint64_t)n;
     keep_tail(r, scratch, (size_t)n);
   }
-  if (!r->flooded && r->out_bytes + r->err_bytes > r->stop_bytes) {
-    r->flooded = 1;
+  if (r->exceeded == EXCEEDED_NOTHING && r->out_bytes + r->err_bytes > r->stop_bytes) {
+    r->exceeded = EXCEEDED_OUTPUT;
     /* The output is not read any more: a command that goes on writing gets SIGPIPE. */
     close_stream(&r->streams[OUT]);
     close_stream(&r->streams[ERR]);
@@ -295,7 +320,7 @@ static void finish(struct run *r) {
   size_t from = 0; /* when the beginning was dropped, the text begins at the first whole character */
   if (r->err_bytes > r->tail_bytes) while (from < 3 && from < r->tail_bytes && (r->tail[from] & 0xc0) == 0x80) from++;
   const uint32_t numbers[] = {
-    FROM_ENDED, r->id, (uint32_t)r->exit_code, r->exit_signal, (uint32_t)r->flooded, (uint32_t)r->out_bytes, (uint32_t)(r->out_bytes >> 32)
+    FROM_ENDED, r->id, (uint32_t)r->exit_code, r->exit_signal, (uint32_t)r->exceeded, (uint32_t)r->out_bytes, (uint32_t)(r->out_bytes >> 32)
   };
   tell(numbers, 7, r->tail + from, r->tail_bytes - from, r->head.bytes, r->head.end - r->head.start);
   if (r->exited) {
@@ -303,13 +328,23 @@ static void finish(struct run *r) {
     while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR) { }
     r->reaped = 1;
   }
-#ifdef SANDBOX
   has_ended = 1;
-#endif
 }
 
 static int is_closed(const struct run *r) {
   return r->streams[OUT].fd < 0 && r->streams[ERR].fd < 0;
+}
+
+/* Where the first process of a namespace has ended: how the command did. */
+static void take_report(struct run *r) {
+#ifdef SANDBOX
+  const int status = r->report < 0 ? -1 : status_of(r->report);
+  if (status < 0) return; /* it was killed, and the command with it */
+  r->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  r->exit_signal = WIFEXITED(status) ? 0 : (uint32_t)WTERMSIG(status);
+#else
+  (void)r;
+#endif
 }
 
 /* Checks whether a command has exited, without reaping it. */
@@ -324,6 +359,7 @@ static void look_after(struct run *r) {
   }
   r->exit_code = info.si_code == CLD_EXITED ? info.si_status : -1;
   r->exit_signal = info.si_code == CLD_EXITED ? 0 : (uint32_t)info.si_status;
+  take_report(r);
   /* Most often the output has ended too. When other processes of the command hold it open, they are killed; processes
      that have left the group are no longer waited for. */
   while (take(&r->streams[OUT])) { }
@@ -435,7 +471,7 @@ static int become(const char *file, const int *streams, const char *cwd, char **
   for (int i = 0; i < 3; i++) if (dup2(streams[i], i) < 0) return errno;
   if (chdir(cwd) < 0 || sigprocmask(SIG_SETMASK, &no_signals, NULL) < 0) return errno;
 #ifdef SANDBOX
-  const int refused = confine(current_rules);
+  const int refused = confine(rules_of(current->rules), current->mark);
   if (refused != 0) return refused;
 #endif
   execve(file, args, environment);
@@ -449,14 +485,17 @@ static int become(const char *file, const int *streams, const char *cwd, char **
   return errno;
 }
 
+struct request { const char *file; const int *streams; const char *cwd; char **args; char *const *environment; };
+
 /* Starts a program at a path. posix_spawn would take twice as long: it makes a stack for each process, and a system
    call for each signal and descriptor. Returns an error number. */
-static int spawn_file(pid_t *pid, const char *file, const int *streams, const char *cwd, char **args, char *const *environment) {
-  char *const first = args[0];
+static int spawn_now(void *argument, pid_t *pid) {
+  const struct request *request = argument;
+  char **args = request->args, *const first = args[0];
   volatile int error = 0; /* written by the new process */
   pid_t child = vfork();
   if (child == 0) {
-    error = become(file, streams, cwd, args, environment);
+    error = become(request->file, request->streams, request->cwd, args, request->environment);
     _exit(127);
   }
   args[0] = first; /* it may have been changed for a shell */
@@ -464,6 +503,23 @@ static int spawn_file(pid_t *pid, const char *file, const int *streams, const ch
   *pid = child;
   if (error != 0) while (waitpid(child, NULL, 0) < 0 && errno == EINTR) { }
   return error;
+}
+
+static int spawn_file(pid_t *pid, const char *file, const int *streams, const char *cwd, char **args, char *const *environment) {
+  struct request request = { .file = file, .streams = streams, .cwd = cwd, .args = args, .environment = environment };
+#ifdef SANDBOX
+  static const int inside[] = { IN, OUT, ERR };
+  if (is_strict()) request.streams = inside;
+  struct start start = {
+    .rules = rules_of(current->rules), .streams = streams, .folder = folder_variable + strlen("TMPDIR="), .start = spawn_now, .request = &request, .report = -1
+  };
+  const int error = start_confined(&start);
+  *pid = start.pid;
+  current->report = start.report;
+  return error;
+#else
+  return spawn_now(&request, pid);
+#endif
 }
 
 /* Finds a program in PATH: the absolute path of an executable file. NULL when it was not found, or when a relative
@@ -551,13 +607,28 @@ static char *next_string(uint8_t **at, const uint8_t *end) {
   return string;
 }
 
+#ifdef SANDBOX
+static int is_running(uint32_t mark) {
+  for (size_t i = 0; i < runs_count; i++) if (!runs[i]->answered && runs[i]->mark == mark) return 1;
+  return 0;
+}
+
+static uint32_t free_mark(void) {
+  static uint32_t last;
+  do last = last % MARKS + 1; while (is_running(last)); /* far fewer run at once */
+  return last;
+}
+#endif
+
 /* In a sandbox, makes the run's folder for temporary files and finds its rules. Returns an error number. */
 static int prepare_run(struct run *r, char **environment, size_t count) {
 #ifdef SANDBOX
   static const char name[] = "TMPDIR=";
-  current_rules = rules_of(r->rules);
+  const struct rules *rules = rules_of(r->rules);
+  current = r;
+  r->mark = free_mark();
   memcpy(folder_variable, name, sizeof name);
-  const int error = make_folder(current_rules, r->id, folder_variable + sizeof name - 1, sizeof folder_variable - sizeof name);
+  const int error = make_folder(rules, r->id, folder_variable + sizeof name - 1, sizeof folder_variable - sizeof name);
   for (size_t i = 0; i < count; i++) if (strncmp(environment[i], name, sizeof name - 1) == 0) environment[i] = folder_variable;
   environment[count] = folder_variable; /* an existing TMPDIR was replaced above, so both entries are equal */
   environment[count + 1] = NULL;
@@ -584,31 +655,107 @@ static void change_rules(uint32_t type, uint32_t id, uint8_t *at, const uint8_t 
     forget_rules(id);
     return;
   }
-  if (end - at < 4) out_of_step();
-  uint32_t count = get_u32(at);
-  at += 4;
+  if (end - at < 12) out_of_step();
+  const struct limits limits = { .memory_bytes_max = (uint64_t)get_u32(at) << 20, .processes_max = get_u32(at + 4) };
+  uint32_t count = get_u32(at + 8);
+  at += 12;
   if (count > (size_t)(end - at)) out_of_step();
   char **paths = sized(NULL, (count + 1) * sizeof *paths);
   for (uint32_t i = 0; i < count; i++) paths[i] = next_string(&at, end);
-  keep_rules(id, paths, count);
+  keep_rules(id, limits, paths, count);
   free(paths);
 }
+
+/* ---- what commands use ---- */
+
+/* Ends a command that uses more than it may, at once: it gets no time to use still more. */
+static void end_excess(struct run *r, int exceeded) {
+  if (r->exceeded == EXCEEDED_NOTHING) r->exceeded = exceeded;
+  r->stopping = 1;
+  watch(r);
+  signal_group(r, SIGKILL);
+  after(r, UNKILLABLE_MS, GIVE_UP);
+}
+
+static struct run *run_of(uint32_t mark) {
+  for (size_t i = 0; i < runs_count; i++) if (runs[i]->mark == mark && !runs[i]->answered) return runs[i];
+  return NULL;
+}
+
+static void add_use(int pid, uint32_t mark) {
+  struct run *r = run_of(mark);
+  if (r == NULL) return;
+  r->memory_bytes += memory_of(pid);
+  r->processes += threads_of(pid);
+}
+
+static void add_exact_use(int pid, uint32_t mark) {
+  struct run *r = run_of(mark);
+  if (r != NULL) r->memory_bytes += exact_memory_of(pid);
+}
+
+static void end_exceeding(int pid, uint32_t mark) {
+  const struct run *r = run_of(mark);
+  if (r != NULL && (r->exceeded == EXCEEDED_MEMORY || r->exceeded == EXCEEDED_PROCESSES)) kill(pid, SIGKILL);
+}
+
+static uint64_t memory_max(const struct run *r) {
+  const struct rules *rules = rules_of(r->rules);
+  return rules == NULL || rules->limits.memory_bytes_max == 0 ? UINT64_MAX : rules->limits.memory_bytes_max;
+}
+
+/* Ends the commands that use more memory or processes than they may, with all that they started. */
+static void look_at_use(void) {
+  if (runs_count == 0 || now_ns() < use_due_ns) return;
+  int over = 0, ended = 0;
+  for (size_t i = 0; i < runs_count; i++) runs[i]->memory_bytes = runs[i]->processes = 0;
+  each_marked(add_use);
+  for (size_t i = 0; i < runs_count; i++) {
+    struct run *r = runs[i];
+    const struct rules *rules = rules_of(r->rules);
+    if (r->memory_bytes > memory_max(r)) over = 1;
+    if (r->answered || rules == NULL || rules->limits.processes_max == 0 || r->processes <= rules->limits.processes_max) continue;
+    end_excess(r, EXCEEDED_PROCESSES);
+    ended = 1;
+  }
+  if (over) {
+    for (size_t i = 0; i < runs_count; i++) runs[i]->memory_bytes = 0;
+    each_marked(add_exact_use);
+    for (size_t i = 0; i < runs_count; i++) {
+      if (runs[i]->answered || runs[i]->memory_bytes <= memory_max(runs[i])) continue;
+      end_excess(runs[i], EXCEEDED_MEMORY);
+      ended = 1;
+    }
+  }
+  if (ended) each_marked(end_exceeding);
+  use_due_ns = now_ns() + (ended ? 1 : USE_MS) * UINT64_C(1000000); /* what it had just started is found then */
+}
+#endif
+
+/* ---- what commands left behind ---- */
 
 static int is_command(int pid) {
   for (size_t i = 0; i < runs_count; i++) if (!runs[i]->reaped && runs[i]->pid == pid) return 1;
   return 0;
 }
 
-static int is_running(uint64_t mark) {
-  for (size_t i = 0; i < runs_count; i++) if (!runs[i]->answered && runs[i]->mark == mark) return 1;
-  return 0;
-}
+/* Whether a process that a command left behind belongs to none that runs. */
+static int is_stray(int pid) {
+#ifdef SANDBOX
+  const uint32_t mark = mark_of(pid);
+  return mark == 0 || !is_running(mark);
+#else
+  /* There is no mark that it could not take off. A process that is older than all that runs belongs to none of them. */
+  const uint64_t started = started_at(pid);
+  for (size_t i = 0; i < runs_count; i++) if (!runs[i]->answered && runs[i]->started <= started) return 0;
+  return 1;
 #endif
+}
 
 static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload, size_t payload_bytes) {
   if (end - at < 32) out_of_step();
   struct run *r = sized(NULL, sizeof *r);
-  *r = (struct run){ .id = get_u32(at), .live = (int)get_u32(at + 8), .head_max = get_u32(at + 12), .stop_bytes = get_u32(at + 16) };
+  *r = (struct run){ .report = -1, .id = get_u32(at), .live = (int)get_u32(at + 8), .head_max = get_u32(at + 12), .stop_bytes = get_u32(at + 16) };
   for (int i = 0; i < 3; i++) r->streams[i] = (struct stream){ .run = r, .fd = -1, .kind = (enum kind)i };
   int has_input = (int)get_u32(at + 4);
   size_t args_count = get_u32(at + 20), environment_count = get_u32(at + 24);
@@ -627,6 +774,9 @@ static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload,
   environment[environment_count] = NULL;
   if (at != end) out_of_step();
 
+#ifndef SANDBOX
+  r->started = ticks_now(); /* before it, so that none of its processes seems older */
+#endif
   int error = prepare_run(r, environment, environment_count);
   if (error == 0) error = start(r, program, cwd, args, environment, has_input);
   if (error != 0) {
@@ -635,10 +785,11 @@ static void run_command(uint8_t *at, const uint8_t *end, const uint8_t *payload,
     const uint32_t numbers[] = { FROM_REFUSED, r->id, why_refused(error, program, cwd, path_of(environment)) };
     tell(numbers, 3, name, strlen(name), NULL, 0);
     leave(r);
+    if (r->report >= 0) close(r->report);
     free(r);
   } else {
 #ifdef SANDBOX
-    r->mark = mark_of(r->pid);
+    if (runs_count == 0) use_due_ns = now_ns() + USE_MS * UINT64_C(1000000);
 #endif
     if (runs_count == runs_room) runs = sized(runs, (runs_room = runs_room == 0 ? 16 : runs_room * 2) * sizeof *runs);
     runs[runs_count++] = r;
@@ -703,8 +854,11 @@ static int next_due_ms(void) {
 /* The maximum wait for an event, in milliseconds; -1: no limit. After strays were killed, the search is repeated. */
 static int wait_ms(void) {
   int due = next_due_ms();
-#ifdef SANDBOX
   if (has_ended && (due < 0 || due > 1)) return 1;
+#ifdef SANDBOX
+  const uint64_t now = now_ns();
+  const int use_ms = runs_count == 0 ? -1 : use_due_ns <= now ? 0 : (int)((use_due_ns - now) / 1000000u) + 1;
+  if (use_ms >= 0 && (due < 0 || due > use_ms)) return use_ms;
 #endif
   return due;
 }
@@ -722,6 +876,7 @@ static void sweep(void) {
     struct run *r = runs[i];
     if (r->answered && r->reaped) {
       leave(r);
+      if (r->report >= 0) close(r->report);
       free(r->head.bytes);
       free(r->input.bytes);
       free(r);
@@ -732,6 +887,9 @@ static void sweep(void) {
 
 static void prepare(void) {
   own_pid = getpid();
+#ifndef SANDBOX
+  adopt_strays();
+#endif
   sigset_t blocked, child;
   sigemptyset(&no_signals);
   sigemptyset(&child);
@@ -782,9 +940,10 @@ int main(int argc, char **argv) {
     }
     see_to_timers();
 #ifdef SANDBOX
+    look_at_use();
     const int ended = has_ended;
-    if (has_ended) has_ended = end_strays(is_command, is_running);
 #endif
+    if (has_ended) has_ended = end_strays(is_command, is_stray);
     sweep();
 #ifdef SANDBOX
     if (ended && !has_ended && runs_count == 0) empty_shared_memory();

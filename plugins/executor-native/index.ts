@@ -33,5 +33,5 @@ export default definePlugin({
     scope.defer(() => executor.close())
     return executor
   },
-  examine: async ({ skills, config }) => [...await examineSandbox(config.isolation.mode), ...await examine(skills)]
+  examine: async ({ skills, config }) => [...await examineSandbox(config.isolation), ...await examine(skills)]
 })

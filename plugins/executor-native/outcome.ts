@@ -5,7 +5,7 @@ import {
 } from '../../kernel/index.ts'
 import { howToInstall, packagesOf } from '../toolkit/packages.ts'
 import { moduleMissing } from './missing-module.ts'
-import type { EndedMessage, Refusal } from './protocol.ts'
+import type { EndedMessage, Limits, Refusal } from './protocol.ts'
 
 export const noOutput: Output = { output: '', output_truncated: false }
 
@@ -25,6 +25,8 @@ export interface Subject {
   program: string
   cwd: string
   outputBytesMax: number
+  /** What it may use, where it is confined. */
+  limits?: Limits
   script?: ScriptNeeds
 }
 
@@ -36,15 +38,15 @@ export function notConfined (error: unknown): Outcome {
 /** The outcome of a run that ended by itself. */
 export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer): Outcome {
   const output = textOf(stdout, ended.stdout_bytes, subject.outputBytesMax)
-  const { exit_code, signal, flooded, stderr } = ended
-  if (exit_code === 0 && !flooded) return { status: 'success', ...output }
+  const { exit_code, signal, exceeded, stderr } = ended
+  if (exit_code === 0 && exceeded === null) return { status: 'success', ...output }
   const details = signal === null
     ? { exit_code: exit_code ?? 1, stderr }
     : { exit_code: 128 + constants.signals[signal], signal, stderr }
-  const how = flooded
-    ? 'put out more than 16 MiB and was stopped'
+  const how = exceeded !== null
+    ? excessOf(exceeded, subject)
     : signal === null ? `exited with code ${details.exit_code}` : `was ended by ${signal}`
-  const quote = flooded ? '' : lastLine(stderr)
+  const quote = exceeded !== null ? '' : lastLine(stderr)
   // A command that starts others, such as a shell, reports when one of them is missing.
   const [, missing] = (details.exit_code === 127
     ? /([\w.+-]+)['’]?: (?:command not found|not found|No such file or directory)$/
@@ -58,6 +60,15 @@ export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer
       message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}${remedy}`,
       details: { ...details, ...packagesIn(missing), ...module }
     }
+  }
+}
+
+/** What a command used too much of, for a message. */
+function excessOf (exceeded: NonNullable<EndedMessage['exceeded']>, { limits }: Subject): string {
+  switch (exceeded) {
+    case 'output': return 'put out more than 16 MiB and was stopped'
+    case 'memory': return `used more than ${Math.floor((limits?.memory_bytes_max ?? 0) / 1_048_576)} MiB of memory and was ended`
+    case 'processes': return `had more than ${limits?.processes_max} processes and threads and was ended`
   }
 }
 

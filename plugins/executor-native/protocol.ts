@@ -10,12 +10,12 @@ import type { AllowedPath } from '../toolkit/sandbox/rules.ts'
  * |---|---|---|
  * | run | 1, id, has stdin, live, output_bytes_max, output_bytes_stop, arguments, variables, rules | the texts below |
  * | stop | 2, id | |
- * | keep_rules | 3, id, paths | the paths, `r` or `w` before each, and a NUL at its end |
+ * | keep_rules | 3, id, MiB, processes, paths | the paths, `r` or `w` before each, and a NUL at its end |
  * | forget_rules | 4, id | |
  * | started | 1, id, pid | |
  * | refused | 2, id, index in `refusals` | system_code |
  * | output | 4, id | |
- * | ended | 3, id, exit code or -1, signal's number or 0, flooded, stdout_bytes (low and high half) | stderr |
+ * | ended | 3, id, exit code or -1, signal's number or 0, index in `excesses`, stdout_bytes (low, high half) | stderr |
  *
  * The texts of `run` are: cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end. `arguments`,
  * `variables` and `paths` among the numbers are counts.
@@ -48,10 +48,18 @@ export interface RunMessage {
   rules: number
 }
 
+/** What all processes of a confined command together may use; 0: no limit. */
+export interface Limits {
+  /** A multiple of a MiB: what is left is ignored. */
+  memory_bytes_max: number
+  /** Threads count as processes. */
+  processes_max: number
+}
+
 export type ToHelper =
   | RunMessage
-  /** The paths that commands with these rules may use. For helpers with a sandbox; there is no answer. */
-  | { type: 'keep_rules', id: number, paths: readonly AllowedPath[] }
+  /** What commands with these rules may use. For helpers with a sandbox; there is no answer. */
+  | { type: 'keep_rules', id: number, paths: readonly AllowedPath[], limits: Limits }
   | { type: 'forget_rules', id: number }
   /** Ends a run: SIGTERM to its process group, later SIGKILL. The answer is `ended`; unknown ids are ignored. */
   | { type: 'stop', id: number }
@@ -73,6 +81,9 @@ export const refusals = [
 ] as const
 export type Refusal = typeof refusals[number]
 
+/** What a command used too much of, so that it was ended. The index is its number in the protocol. */
+export const excesses = [null, 'output', 'memory', 'processes'] as const
+
 /** The end of a run. The payload is the kept part of its standard output. */
 export interface EndedMessage {
   type: 'ended'
@@ -82,8 +93,8 @@ export interface EndedMessage {
   signal: NodeJS.Signals | null
   /** The total bytes of standard output. */
   stdout_bytes: number
-  /** Whether the command was stopped because its output exceeded `output_bytes_stop`. */
-  flooded: boolean
+  /** Why the helper ended it: its output exceeded `output_bytes_stop`, or its use the limits of its rules. */
+  exceeded: typeof excesses[number]
   /** The end of standard error. */
   stderr: string
 }
@@ -104,6 +115,7 @@ const fromBytesMax = 65_536
 const pidMax = 2 ** 22
 const signalMax = 64
 
+const mebibyte = 1_048_576
 const empty = Buffer.alloc(0)
 /** Where two names have the same number, the first name is the usual one. */
 const signalNames = new Map(
@@ -124,21 +136,17 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
     case 'stop': return frame([2, message.id], '', payload)
     case 'keep_rules': {
       const text = message.paths.map(({ path, access }) => `${access === 'read' ? 'r' : 'w'}${path}\0`).join('')
-      return frame([3, message.id, message.paths.length], text, payload)
+      const limits = [Math.floor(message.limits.memory_bytes_max / mebibyte), message.limits.processes_max]
+      return frame([3, message.id, ...limits, message.paths.length], text, payload)
     }
     case 'forget_rules': return frame([4, message.id], '', payload)
     case 'started': return frame([1, message.id, message.pid], '', payload)
     case 'output': return frame([4, message.id], '', payload)
     case 'refused': return frame([2, message.id, refusals.indexOf(message.why)], message.system_code, payload)
     case 'ended': {
-      const { id, exit_code, signal, flooded, stdout_bytes, stderr } = message
-      return frame(
-        [3, id, exit_code ?? -1, signal === null ? 0 : constants.signals[signal], flooded
-          ? 1
-          : 0, stdout_bytes % halfway, Math.floor(stdout_bytes / halfway)],
-        stderr,
-        payload
-      )
+      const { id, exit_code, signal, exceeded, stdout_bytes, stderr } = message
+      const how = [exit_code ?? -1, signal === null ? 0 : constants.signals[signal], excesses.indexOf(exceeded)]
+      return frame([3, id, ...how, stdout_bytes % halfway, Math.floor(stdout_bytes / halfway)], stderr, payload)
     }
   }
 }
@@ -209,13 +217,14 @@ export function readFromHelper (bytes: Buffer): FromHelper {
     }
     case 3: {
       const [code, number] = [bytes.readInt32LE(8), bytes.readUInt32LE(12)]
-      const [flooded, high] = [bytes.readUInt32LE(16), bytes.readUInt32LE(24)]
-      if (code < -1 || code > 255 || number > signalMax || flooded > 1 || high >= halfway / 2048) throw outOfStep()
+      const [exceeded, high] = [excesses[bytes.readUInt32LE(16)], bytes.readUInt32LE(24)]
+      const isUnknown = code < -1 || code > 255 || number > signalMax || exceeded === undefined
+      if (isUnknown || high >= halfway / 2048) throw outOfStep()
       const signal = signalNames.get(number) ?? null
       return {
         // Real-time signals have no name.
         type: 'ended', id, signal, exit_code: signal !== null ? null : number > 0 ? 128 + number : code,
-        flooded: flooded === 1, stdout_bytes: bytes.readUInt32LE(20) + high * halfway,
+        exceeded, stdout_bytes: bytes.readUInt32LE(20) + high * halfway,
         stderr: bytes.toString('utf8', 28)
       }
     }

@@ -1,4 +1,4 @@
-import type { Outcome, Task, TaskObserver } from '../../kernel/index.ts'
+import type { Confinement, Outcome, Task, TaskObserver } from '../../kernel/index.ts'
 import type { Command } from '../toolkit/expand-command.ts'
 import type { HelperProcess } from './helper-process.ts'
 import type { LiveText } from './live-text.ts'
@@ -9,8 +9,8 @@ export interface Run {
   readonly task: Task
   readonly command: Command
   readonly subject: Subject
-  /** Whether it runs in a sandbox. */
-  readonly confined: boolean
+  /** The level at which it is confined; undefined: not at all. */
+  readonly level: Confinement | undefined
   readonly observer: TaskObserver
   /** The output so far, when a caller listens to it. */
   readonly live: LiveText | undefined

@@ -1,7 +1,8 @@
 import type { PluginContext } from '../../kernel/index.ts'
 import { confinedProgram } from '../toolkit/sandbox/confined-program.ts'
-import { Confinement } from '../toolkit/sandbox/confinement.ts'
+import { ConfinementPolicy } from '../toolkit/sandbox/confinement-policy.ts'
 import { createRuleBook } from '../toolkit/sandbox/create-rule-book.ts'
+import type { Lacking } from '../toolkit/sandbox/levels.ts'
 import type { ConfinedHome } from './confined/home.ts'
 import type { Pool } from './main/pool.ts'
 import type { Limits } from './shared/limits.ts'
@@ -11,7 +12,7 @@ export class Homes {
   readonly #context: PluginContext
   readonly #limits: Limits
   readonly #processesMax: number
-  readonly confinement: Confinement
+  readonly policy: ConfinementPolicy
   pool: Pool | undefined
   #loadingPool: Promise<Pool> | undefined
   confined: ConfinedHome | undefined
@@ -22,10 +23,10 @@ export class Homes {
     this.#context = context
     this.#limits = limits
     this.#processesMax = processesMax
-    const { config, log } = context
-    const probe = async (): Promise<string | undefined> =>
-      await (await import('./confined/probe.ts')).whyNoScriptSandbox(confinedProgram())
-    this.confinement = new Confinement({ config, probe, log })
+    const { config: { isolation }, log, health } = context
+    const probe = async (): Promise<Lacking> =>
+      await (await import('./confined/probe.ts')).tryScriptLevels(confinedProgram())
+    this.policy = new ConfinementPolicy({ isolation, probe, log, health })
   }
 
   loadPool (): Promise<Pool> {
@@ -46,7 +47,7 @@ export class Homes {
 
   async close (): Promise<void> {
     this.closed = true
-    await this.confinement.settled()
+    await this.policy.settled()
     await Promise.all([
       this.#loadingPool?.then(pool => pool.close()), this.#loadingConfined?.then(home => home.close())
     ])

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
 import {
-  definePlugin, messageOf, SkilletError, type Config, type Executor, type Outcome
+  definePlugin, SkilletError, type Config, type Executor, type Outcome
 } from '../../kernel/index.ts'
+import { ConfinementError } from '../toolkit/sandbox/confinement-policy.ts'
 import { examineScriptSandbox } from './examine.ts'
 import { Homes } from './homes.ts'
 import { declared, executionSection } from './settings.ts'
@@ -30,8 +31,8 @@ function limitsOf (config: Config) {
 }
 
 /** The outcome of a script that may run in a sandbox only. */
-function notConfined (error: unknown): Outcome {
-  return { status: 'failed', output: '', output_truncated: false, error: { message: messageOf(error), details: {} } }
+function notConfined ({ message }: ConfinementError): Outcome {
+  return { status: 'failed', output: '', output_truncated: false, error: { message, details: {} } }
 }
 
 /** Runs script skills in worker threads, and those that have to be confined in processes of their own. */
@@ -52,13 +53,14 @@ export default definePlugin({
     }
     const confined: Executor['run'] = async (task, observer, signal) => {
       if (homes.closed) throw new SkilletError('OVERLOADED', stopping)
-      if (homes.confinement.available === undefined) {
-        try {
-          if (!await homes.confinement.confines(task.skill)) return await inThread(task, observer, signal)
-        } catch (error) {
-          return notConfined(error)
-        }
+      let level
+      try {
+        level = await homes.policy.levelOf(task.skill)
+      } catch (error) {
+        if (error instanceof ConfinementError) return notConfined(error)
+        throw error
       }
+      if (level === undefined) return await inThread(task, observer, signal)
       return await (homes.confined ?? await homes.loadConfined()).run(task, observer, signal)
     }
     const executor: Executor & { readonly size: number } = {
@@ -66,7 +68,7 @@ export default definePlugin({
       /** Threads and confined processes there are, whatever they do. */
       get size () { return (homes.pool?.size ?? 0) + (homes.confined?.size ?? 0) },
       run: (task, observer, signal) =>
-        homes.confinement.concerns(task.skill) ? confined(task, observer, signal) : inThread(task, observer, signal),
+        homes.policy.concerns(task.skill) ? confined(task, observer, signal) : inThread(task, observer, signal),
       prepare () { if (!homes.closed) getReady().catch(() => {}) }, // the run will tell what is wrong
       async probe () {
         if (homes.closed) throw new Error(stopping)

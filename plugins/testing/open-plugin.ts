@@ -55,7 +55,7 @@ export async function openPlugin<S extends Slot> (
     const own = pluginOptions(plugin, config.plugin[plugin.name] ?? {})
     const context = {
       config, scope, log, signal, data_dir, cache, gateway, endpoints,
-      health: { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined } }
+      health: { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined }, warn () {} }
     }
     // No slot is given more than this; most are given less.
     const service =

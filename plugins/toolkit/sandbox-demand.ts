@@ -1,9 +1,34 @@
-import type { Config, SkillDefinition } from '../../kernel/index.ts'
+import { schemas, type Config, type Confinement, type SkillDefinition } from '../../kernel/index.ts'
+
+/** The level of isolation below which tools of a skill may not run, and what says so. */
+export interface Demand { level: Confinement, why: string }
+
+type Settings = Pick<Config['isolation'], 'mode' | 'level'>
+
+/** What tools of a skill need at least; undefined when they may run without any confinement. */
+export function demandOf (
+  { trusted, permissions: { isolation: own } }: SkillDefinition, { mode, level }: Settings
+): Demand | undefined {
+  const required = mode === 'required' && !trusted ? level : undefined
+  if (own === undefined && required === undefined) return undefined
+  const settings = `isolation.mode = "required"${level === 'sandbox' ? '' : `, isolation.level = "${level}"`}`
+  return own !== undefined && strongest(own, required) === own
+    ? { level: own, why: `its permissions.isolation = "${own}"` }
+    : { level, why: settings }
+}
 
 /** Why tools of a skill may run in a sandbox only; undefined when they may run without one. */
-export function sandboxDemand (
-  { trusted, permissions: { isolation } }: SkillDefinition, mode: Config['isolation']['mode']
-): string | undefined {
-  if (isolation !== undefined) return `its permissions.isolation = "${isolation}"`
-  return mode === 'required' && !trusted ? 'isolation.mode = "required"' : undefined
+export function sandboxDemand (skill: SkillDefinition, isolation: Settings): string | undefined {
+  return demandOf(skill, isolation)?.why
+}
+
+/** The stronger of two levels, each of which may be missing. */
+export function strongest (a: Confinement | undefined, b: Confinement | undefined): Confinement | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return isAtLeast(a, b) ? a : b
+}
+
+/** Whether a level is another or a stronger one. */
+export function isAtLeast (level: Confinement, other: Confinement): boolean {
+  return schemas.CONFINEMENTS.indexOf(level) >= schemas.CONFINEMENTS.indexOf(other)
 }

@@ -6,7 +6,7 @@ import { LiveText } from '../../plugins/executor-native/live-text.ts'
 import { outcomeOf, refusalOf, textOf } from '../../plugins/executor-native/outcome.ts'
 import { createDecoder } from '../../plugins/executor-native/decoder.ts'
 import {
-  encode, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper
+  encode, excesses, readFromHelper, readToHelper, refusals, type FromHelper, type ToHelper
 } from '../../plugins/executor-native/protocol.ts'
 import { whyRefused } from '../../plugins/executor-native/refusal.ts'
 
@@ -40,11 +40,11 @@ const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
   fc.record({ type: fc.constant('output' as const), id }),
   fc.record({ type: fc.constant('refused' as const), id, why: fc.constantFrom(...refusals), system_code: text }),
   fc.record({
-    type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.maxSafeNat(),
+    type: fc.constant('ended' as const), id, exceeded: fc.constantFrom(...excesses), stdout_bytes: fc.maxSafeNat(),
     stderr: fc.string({ unit: 'binary' }), exit_code: fc.nat({ max: 255 }), signal: fc.constant(null)
   }),
   fc.record({
-    type: fc.constant('ended' as const), id, flooded: fc.boolean(), stdout_bytes: fc.nat(), stderr: text,
+    type: fc.constant('ended' as const), id, exceeded: fc.constantFrom(...excesses), stdout_bytes: fc.nat(), stderr: text,
     exit_code: fc.constant(null), signal: fc.constantFrom('SIGKILL' as const, 'SIGTERM' as const, 'SIGABRT' as const)
   })
 )
@@ -170,7 +170,7 @@ t.test('a missing command is named with the packages that bring it', async t => 
     error: { message: 'a:b could not be started: the command "constructor" was not found' }
   })
   const ended = (exit_code: number, stderr: string): unknown => outcomeOf(
-    subject, { type: 'ended', id: 1, exit_code, signal: null, stdout_bytes: 0, flooded: false, stderr }, Buffer.alloc(0)
+    subject, { type: 'ended', id: 1, exit_code, signal: null, stdout_bytes: 0, exceeded: null, stderr }, Buffer.alloc(0)
   )
   for (const stderr of [
     'sh: 1: sqlite3: not found\n', 'bash: line 1: sqlite3: command not found',
@@ -188,7 +188,7 @@ t.test('a missing command is named with the packages that bring it', async t => 
 t.test('a helper that says what none may is ended, and its run with it', async t => {
   const started = encode({ type: 'started', id: 1, pid: 2 ** 22 })
   const ended = {
-    type: 'ended' as const, id: 1, exit_code: 0, signal: null, stdout_bytes: 3, flooded: false, stderr: ''
+    type: 'ended' as const, id: 1, exit_code: 0, signal: null, stdout_bytes: 3, exceeded: null, stderr: ''
   }
   const number = (message: FromHelper, at: number, value: number): Buffer => {
     const bytes = encode(message)

@@ -9,10 +9,12 @@ import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import type { Executor, JsonObject, Outcome } from '../../kernel/index.ts'
+import { completeConfig } from '../../kernel/boot/config-load.ts'
+import type { Confinement, Executor, JsonObject, Outcome } from '../../kernel/index.ts'
 import { confinedHelper } from '../../plugins/executor-native/helper-program.ts'
 import native from '../../plugins/executor-native/index.ts'
 import { whyNoSandbox } from '../../plugins/executor-native/sandbox/probe.ts'
+import { tryLevels } from '../../plugins/executor-native/sandbox/try-levels.ts'
 import { openPlugin } from '../../plugins/testing/open-plugin.ts'
 import { until } from '../../plugins/testing/until.ts'
 import { testExecutor } from '../conformance/executor.ts'
@@ -55,8 +57,10 @@ const shell = (script: string, permissions: Permissions = {}, parameters: JsonOb
 const script = (text: string, permissions: Permissions = {}): Call =>
   untrusted([process.execPath, '-e', '{{text}}'], permissions, { text })
 
-async function open (t: Test, mode: 'required' | 'off'): Promise<Executor> {
-  const { service, close } = await openPlugin(native, { config: { isolation: { mode } }, data_dir: join(home, 'data') })
+async function open (t: Test, mode: 'required' | 'off', level: Confinement = 'sandbox'): Promise<Executor> {
+  const { service, close } = await openPlugin(native, {
+    config: { isolation: { mode, level } }, data_dir: join(home, 'data')
+  })
   t.teardown(close)
   return service
 }
@@ -215,10 +219,12 @@ t.test('what a command can do to the machine, it can no more in the sandbox', { 
     t.match(await said(open_, attack.call), attack.succeeds, `without a sandbox, a command ${attack.name}`)
     writeFileSync(join(user, 'project', 'main.c'), 'int main;')
     rmSync(outside, { force: true })
-    const confined = await open(t, 'required')
-    const printed = await said(confined, attack.call)
-    t.match(printed, attack.stopped, `in the sandbox, none ${attack.name}`)
-    t.notMatch(printed, attack.succeeds)
+    for (const level of ['sandbox', 'strict'] as const) {
+      const confined = await open(t, 'required', level)
+      const printed = await said(confined, attack.call)
+      t.match(printed, attack.stopped, `at the level ${level}, none ${attack.name}`)
+      t.notMatch(printed, attack.succeeds)
+    }
   }
   t.ok(existsSync(join(user, 'project', 'main.c')))
 })
@@ -285,6 +291,7 @@ t.test('permissions open what they name, and no more', { skip }, async t => {
   t.equal(readFileSync(join(user, 'project', 'a', 'new'), 'utf8'), 'x\n')
   t.match(await said(executor, shell('echo x > ~/other', inProject)), /Read-only|denied/)
   const named = { write: ['{{place}}'] }
+  const strict = await open(t, 'required', 'strict')
   t.match(
     await said(executor, shell('echo x > ~/project/b && echo done', named, { place: join(user, 'project') })),
     /done/
@@ -292,11 +299,13 @@ t.test('permissions open what they name, and no more', { skip }, async t => {
   for (const place of [
     '/', user, join(user, '.ssh'), join(user, '.ssh', 'id_rsa'), join(user, 'link'), join(home, 'data'), '/etc'
   ]) {
-    t.match(
-      await runCall(executor, shell('echo x', named, { place })),
-      { status: 'failed', error: { message: /may not write to .*: it holds/ } },
-      place
-    )
+    for (const level of [executor, strict]) {
+      t.match(
+        await runCall(level, shell('echo x', named, { place })),
+        { status: 'failed', error: { message: /may not write to .*: it holds/ } },
+        place
+      )
+    }
   }
   t.match(await said(executor, shell('echo x > ~/project/c', named, { place: 'none' })), /denied|Read-only/)
   const reading = { read: [join(user, 'project')] }
@@ -422,15 +431,16 @@ t.test('where it can\'t be had, a command fails, says why, and never runs withou
   const { Confiner } = await import('../../plugins/executor-native/sandbox/confiner.ts')
   const { RuleBook } = await import('../../plugins/toolkit/sandbox/rules.ts')
   const { NativeExecutor } = await import('../../plugins/executor-native/executor.ts')
-  const { completeConfig, configSchema, silentLogger: log } = await import('../../kernel/index.ts')
+  const { silentLogger: log } = await import('../../kernel/index.ts')
+  const health = { degrade () {}, recover () {}, warn () {} }
   const without = (mode: 'auto' | 'required' | 'off'): Executor => {
-    const config = completeConfig({ isolation: { mode } }, configSchema([]))
+    const { isolation } = completeConfig({ isolation: { mode } })
     const confiner = new Confiner({
-      config, probe: () => whyNoSandbox(undefined), book: new RuleBook([]), helpers: undefined, log
+      isolation, probe: () => tryLevels(undefined), book: new RuleBook([]), helpers: undefined, log, health
     })
     const executor = new NativeExecutor({
       processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/', outputBytesMax: 1000, answer_ms: 15_000,
-      log, health: { degrade () {}, recover () {} }
+      log, health
     })
     t.teardown(() => executor.close())
     return executor

@@ -273,7 +273,7 @@ t.test('parameters that can\'t be run are refused before there is a run', async 
 function make (t: Test, compiled: HelperProgram | undefined): NativeExecutor {
   const executor = new NativeExecutor({
     processes: 2, helpers: 1, compiled, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger,
-    health: { degrade () {}, recover () {} }
+    health: { degrade () {}, recover () {}, warn () {} }
   })
   t.teardown(() => executor.close())
   return executor

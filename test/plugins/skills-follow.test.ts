@@ -56,7 +56,7 @@ async function follow (
   before(followed)
   let degraded: string | undefined
   let changes = 0
-  const health = { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined } }
+  const health = { degrade (reason: string) { degraded = reason }, recover () { degraded = undefined }, warn () {} }
   const following = new Follow({
     library: followed, changed: () => { changes++ }, mode: 'events', log: silentLogger, health, ...options
   })

@@ -64,7 +64,7 @@ async function world (
   }
   const library = await again()
   const following = new Follow({
-    library, changed: () => {}, mode: 'events', log: silentLogger, health: { degrade () {}, recover () {} }
+    library, changed: () => {}, mode: 'events', log: silentLogger, health: { degrade () {}, recover () {}, warn () {} }
   })
   scope.defer(() => following.close())
   return {

@@ -1,14 +1,16 @@
-import type { Logger, PluginContext } from '../../../kernel/index.ts'
+import type { Confinement, Logger, PluginContext } from '../../../kernel/index.ts'
 import type { RuleBook } from '../../toolkit/sandbox/rules.ts'
 import type { HelperProcess } from '../helper-process.ts'
 import type { HelperProgram } from '../helper-program.ts'
 import { Helpers } from '../helpers.ts'
+import { levelArgs } from './probe.ts'
 
 /** What all commands of a helper have in common, since a helper makes it once at its start. */
 export interface Room {
   network: boolean
   /** Absolute paths of which the file system is writable. */
   writable: readonly string[]
+  level: Confinement
 }
 
 /** The most rooms that have helpers at the same time. */
@@ -35,7 +37,7 @@ export class ConfinedHelpers {
 
   /** A helper for a room: one that has time, or a new one. */
   pick (room: Room): HelperProcess {
-    const key = JSON.stringify([room.network, ...room.writable])
+    const key = JSON.stringify([room.level, room.network, ...room.writable])
     const helpers = this.#rooms.get(key) ?? this.#open(room)
     this.#rooms.delete(key)
     this.#rooms.set(key, helpers)
@@ -46,7 +48,7 @@ export class ConfinedHelpers {
     await Promise.all([...this.#rooms.values()].map(helpers => helpers.close()))
   }
 
-  #open ({ network, writable }: Room): Helpers {
+  #open ({ network, writable, level }: Room): Helpers {
     const { program, book, helpers, log, health } = this.#options
     for (const [key, idle] of this.#rooms) {
       if (this.#rooms.size < roomsMax) break
@@ -55,7 +57,7 @@ export class ConfinedHelpers {
       void idle.close()
     }
     const args = [
-      ...program.args, '--sandbox', '--network', network ? 'on' : 'off',
+      ...program.args, '--sandbox', '--network', network ? 'on' : 'off', ...levelArgs(level),
       ...writable.flatMap(path => ['--write', path]), ...book.secrets.flatMap(path => ['--hide', path])
     ]
     return new Helpers(helpers, { ...program, args }, log, health)

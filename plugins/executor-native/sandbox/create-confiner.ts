@@ -3,7 +3,8 @@ import { createRuleBook } from '../../toolkit/sandbox/create-rule-book.ts'
 import { confinedHelper } from '../helper-program.ts'
 import { ConfinedHelpers } from './confined-helpers.ts'
 import { Confiner } from './confiner.ts'
-import { whyNoSandbox } from './probe.ts'
+import { tryLevels } from './try-levels.ts'
+import type { Lacking } from '../../toolkit/sandbox/levels.ts'
 
 /** @param helpers the most helper processes of each room */
 export function createConfiner (context: PluginContext, helpers: number): Confiner {
@@ -11,5 +12,6 @@ export function createConfiner (context: PluginContext, helpers: number): Confin
   const program = confinedHelper()
   const book = createRuleBook(context)
   const confined = program === undefined ? undefined : new ConfinedHelpers({ program, book, helpers, log, health })
-  return new Confiner({ config, probe: () => whyNoSandbox(program), book, helpers: confined, log })
+  const probe = (): Promise<Lacking> => tryLevels(program)
+  return new Confiner({ isolation: config.isolation, probe, book, helpers: confined, log, health })
 }

@@ -1,22 +1,39 @@
-import type { Config, Finding } from '../../../kernel/index.ts'
+import { schemas, type Config, type Confinement, type Finding } from '../../../kernel/index.ts'
+import { promises, type Lacking } from '../../toolkit/sandbox/levels.ts'
 import { remedyOf } from '../../toolkit/sandbox/remedy.ts'
+import { isAtLeast } from '../../toolkit/sandbox-demand.ts'
 import { confinedHelper } from '../helper-program.ts'
-import { whyNoSandbox } from './probe.ts'
+import { tryLevels } from './try-levels.ts'
 
-/** Whether commands can be confined on this machine, which is tried out, and whether the settings ask for it. */
-export async function examineSandbox (mode: Config['isolation']['mode']): Promise<Finding[]> {
-  const about = 'sandbox'
-  const missing = await whyNoSandbox(confinedHelper())
+/**
+ * Which levels of isolation commands can have on this machine, which is tried out, and whether the settings ask for
+ * them.
+ */
+export async function examineSandbox (isolation: Config['isolation'], probe = tryLevels): Promise<Finding[]> {
+  const lacking = await probe(confinedHelper())
+  return schemas.CONFINEMENTS.flatMap(level => findingOf(level, lacking, isolation))
+}
+
+function findingOf (level: Confinement, lacking: Lacking, { mode, level: wanted }: Config['isolation']): Finding[] {
+  const about = level
+  const missing = lacking[level]
   if (missing === undefined) {
-    if (mode !== 'off') return [{ level: 'ok', about, text: 'commands of skills that are not trusted are confined' }]
+    if (mode === 'off') {
+      if (level !== 'sandbox') return [{ level: 'ok', about, text: 'this machine has this level' }]
+      const text = 'this machine can confine commands, and isolation.mode = "off"'
+      return [{ level: 'note', about, text, remedy: 'set isolation.mode = "auto"' }]
+    }
     return [{
-      level: 'note',
-      about,
-      text: 'this machine can confine commands, and isolation.mode = "off"',
-      remedy: 'set isolation.mode = "auto"'
+      level: 'ok', about,
+      text: level === wanted ? 'commands of skills that are not trusted are confined' : 'this machine has this level'
     }]
   }
   const text = `commands can't be confined here: ${missing}`
-  if (mode === 'off') return [{ level: 'note', about, text }]
-  return [{ level: mode === 'required' ? 'problem' : 'note', about, text, remedy: remedyOf(missing) }]
+  if (mode === 'off' || !isAtLeast(wanted, level)) {
+    return [{ level: 'note', about, text, ...(mode !== 'off' && { remedy: remedyOf(missing) }) }]
+  }
+  const falls = mode === 'required' ? '; they do not run' : `; ${promises[level]}`
+  return [{
+    level: mode === 'required' ? 'problem' : 'note', about, text: `${text}${falls}`, remedy: remedyOf(missing)
+  }]
 }

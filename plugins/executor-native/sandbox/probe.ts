@@ -1,3 +1,5 @@
+import { homedir } from 'node:os'
+import type { Confinement } from '../../../kernel/index.ts'
 import { HelperProcess } from '../helper-process.ts'
 import type { HelperProgram } from '../helper-program.ts'
 import { tryHelper } from '../try-helper.ts'
@@ -6,16 +8,19 @@ import { tryHelper } from '../try-helper.ts'
 const probe_ms = 10_000
 
 /**
- * Whether this machine can confine commands: a helper enters the sandbox and runs a command in it. Versions tell too
- * little: distributions and containers forbid parts of it.
+ * Whether this machine can confine commands at a level: a helper enters the sandbox and runs a command in it. Versions
+ * tell too little: distributions and containers forbid parts of it.
  * @returns undefined when it works; otherwise the part that is missing
  */
-export async function whyNoSandbox (program: HelperProgram | undefined): Promise<string | undefined> {
+export async function whyNoSandbox (
+  program: HelperProgram | undefined, level: Confinement = 'sandbox'
+): Promise<string | undefined> {
   if (program === undefined) return 'the part in C was not built: it needs Linux and a C compiler (npm run build)'
-  const helper = new HelperProcess({ ...program, args: [...program.args, '--sandbox', '--network', 'off'] })
+  const args = [...program.args, '--sandbox', '--network', 'off', ...levelArgs(level)]
+  const helper = new HelperProcess({ ...program, args })
   const timer = setTimeout(() => { helper.kill() }, probe_ms)
   try {
-    helper.keepRules(1, [{ path: '/', access: 'read' }])
+    helper.keepRules(1, [{ path: '/', access: 'read' }], { memory_bytes_max: 0, processes_max: 0 })
     const answer = await tryHelper(helper, {}, 1)
     switch (answer.type) {
       case 'ended': return answer.exit_code === 0 ? undefined : `a confined command exited with ${answer.exit_code}`
@@ -26,4 +31,10 @@ export async function whyNoSandbox (program: HelperProgram | undefined): Promise
     clearTimeout(timer)
     await helper.close()
   }
+}
+
+/** The arguments of a helper for its level. */
+export function levelArgs (level: Confinement): string[] {
+  const home = homedir()
+  return ['--level', level, ...(level === 'strict' && home !== '/' ? ['--home', home] : [])]
 }

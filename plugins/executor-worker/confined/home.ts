@@ -1,7 +1,7 @@
 import {
   messageOf, SkilletError, type CancelSignal, type Logger, type Outcome, type Task, type TaskObserver
 } from '../../../kernel/index.ts'
-import { ConfinementError } from '../../toolkit/sandbox/confinement.ts'
+import { ConfinementError } from '../../toolkit/sandbox/confinement-policy.ts'
 import type { ConfinedEnd } from '../../toolkit/sandbox/confined-program.ts'
 import { failed, nothing, Run } from '../main/run.ts'
 import { slotsMax } from '../shared/board.ts'

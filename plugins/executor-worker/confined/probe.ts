@@ -1,5 +1,6 @@
 import { isObject } from '../../../kernel/index.ts'
 import { ConfinedProgram } from '../../toolkit/sandbox/confined-program.ts'
+import type { Lacking } from '../../toolkit/sandbox/levels.ts'
 import { threadEnvironment } from '../main/environment.ts'
 import type { ProcessData } from '../shared/process-protocol.ts'
 import { how } from './call.ts'
@@ -34,4 +35,10 @@ export async function whyNoScriptSandbox (file: string | undefined): Promise<str
   clearTimeout(timer)
   if (isReady) return undefined
   return end.stderr.trim().split('\n').at(-1) || `a confined process of Node ended ${how(end)}`
+}
+
+/** What this machine lacks for each level at which scripts run. */
+export async function tryScriptLevels (file: string | undefined): Promise<Lacking> {
+  const sandbox = await whyNoScriptSandbox(file)
+  return { sandbox, strict: sandbox ?? 'scripts do not run at this level' }
 }

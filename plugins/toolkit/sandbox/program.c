@@ -100,7 +100,7 @@ static _Noreturn void become(const char *cwd, char **args, char **environment) {
   if (setsid() < 0) fail("a session");
   if (fcntl(CHANNEL, F_SETFD, 0) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0) fail("the channel");
   if (chdir(cwd) < 0) fail(cwd);
-  errno = confine(rules_of(RULES));
+  errno = enter_for_good(rules_of(RULES));
   if (errno != 0) fail("confinement");
   execve(args[0], args, environment);
   fprintf(stderr, "%s: %s\n", args[0], strerror(errno));
@@ -123,7 +123,7 @@ static pid_t start(void) {
   char **paths = next_texts(&at, end, path_count, 0), *cwd = next_text(&at, end);
   char **args = next_texts(&at, end, arg_count, 0), **environment = next_texts(&at, end, variable_count, 1);
   if (arg_count == 0 || file_bytes != (size_t)(end - at)) fail("the first message");
-  keep_rules(RULES, paths, path_count);
+  keep_rules(RULES, (struct limits){ 0 }, paths, path_count);
   char folder[80];
   errno = make_folder(rules_of(RULES), RUN, folder, sizeof folder);
   if (errno != 0) fail("a folder for temporary files");

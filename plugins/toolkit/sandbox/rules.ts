@@ -72,19 +72,21 @@ export class RuleBook {
    * The rules for a command.
    * @param cwd its absolute working directory, which it may read where it may read anything
    * @param writable absolute paths that it may write to
+   * @param homeless whether it may read of the home directory only its own folder and what is named
    */
   rulesFor (
     { directory, revision, permissions: { read } }: SkillDefinition,
     cwd: string,
-    writable: readonly string[]
+    writable: readonly string[],
+    homeless = false
   ): Rules {
     const readable = this.#whole()
     const named = read?.flatMap(path => real(resolve(directory, fromHome(path))))
-    const key = JSON.stringify([directory, revision, named, named === undefined ? cwd : '', writable])
+    const key = JSON.stringify([directory, revision, named, named === undefined ? cwd : '', writable, homeless])
     const cached = this.#rules.get(key)
     if (cached !== undefined) return cached
     const base = named === undefined
-      ? readable.paths
+      ? homeless ? this.#outside(homedir()) : readable.paths
       : readable.paths.filter(path => isSystem(path) && !isIn(path, homedir()))
     const own = [...real(directory), ...(named ?? this.#unlessSecret(cwd).flatMap(real))]
     const reading = [...base, ...own.flatMap(path => readablePaths(path, this.#below(path)).paths)]
@@ -98,6 +100,11 @@ export class RuleBook {
     if (this.#rules.size >= rulesMax) this.#rules.clear()
     this.#rules.set(key, rules)
     return rules
+  }
+
+  /** What is readable and does not belong to the home directory, by whatever path. */
+  #outside (home: string): readonly string[] {
+    return readablePaths('/', [...this.#secrets, ...withTargets([home])]).paths
   }
 
   /** The secrets in a folder that a skill names, other than the folder itself. */

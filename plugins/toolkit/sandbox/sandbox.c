@@ -11,6 +11,9 @@
  */
 #define _GNU_SOURCE
 #include "sandbox.h"
+#include "marks.h"
+#include "starter.h"
+#include "strict.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +64,9 @@ struct ruleset_attributes { uint64_t files, network, scopes; };
 struct path_attributes { uint64_t rights; int32_t folder; } __attribute__((packed));
 struct mount_attributes { uint64_t set, clear, propagation, user_namespace; };
 
-static int landlock_version, tmp_fd = -1, run_fd = -1, shm_fd = -1;
+static int landlock_version, tmp_fd = -1, run_fd = -1, shm_fd = -1, home_fd = -1;
+static char home_path[4096], home_folder[4098]; /* the home directory, and with a slash, where it is hidden */
+static int strict;
 static struct rules *all_rules;
 
 static uint64_t known_rights(void) {
@@ -108,7 +113,9 @@ static void make_folders(char *path) {
 
 /* Shows a file or folder of the machine that one of our own file systems hides. */
 static void expose(const char *path, int writable) {
-  static const struct { const char *folder; int *fd; } hidden[] = { { "/tmp/", &tmp_fd }, { "/run/", &run_fd }, { "/dev/shm/", &shm_fd } };
+  static const struct { const char *folder; int *fd; } hidden[] = {
+    { "/tmp/", &tmp_fd }, { "/run/", &run_fd }, { "/dev/shm/", &shm_fd }, { home_folder, &home_fd }
+  };
   for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
     size_t length = strlen(hidden[i].folder);
     if (strncmp(path, hidden[i].folder, length) != 0 || *hidden[i].fd < 0) continue;
@@ -150,17 +157,18 @@ static void keep_resolver(void) {
   free(real);
 }
 
-static void arrange_files(int argc, char **argv) {
-  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) fail("private mounts");
-  tmp_fd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (change_mount("/", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 1) < 0) fail("a read-only file system");
+static char *home_of(int argc, char **argv) {
   for (int i = 2; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--write") != 0) continue;
-    char *path = argv[i + 1];
-    /* What the machine itself mounted read-only below it stays so. */
-    if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) == 0 && change_mount(path, 0, MOUNT_ATTR_RDONLY, 1) < 0) change_mount(path, 0, MOUNT_ATTR_RDONLY, 0);
+    if (strcmp(argv[i], "--home") != 0) continue;
+    snprintf(home_path, sizeof home_path, "%s", argv[i + 1]);
+    snprintf(home_folder, sizeof home_folder, "%s/", home_path);
+    return home_path;
   }
-  for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], "--hide") == 0) hide(argv[i + 1]);
+  return NULL;
+}
+
+/* Covers folders of the machine that commands do not see as they are. */
+static void cover_folders(void) {
   if (tmp_fd >= 0) close(tmp_fd);
   tmp_fd = cover("/tmp", "size=256m,nr_inodes=65536,mode=755");
   run_fd = cover("/run", "size=1m,nr_inodes=1024,mode=755");
@@ -168,6 +176,30 @@ static void arrange_files(int argc, char **argv) {
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=2") < 0) fail("a /proc of its own");
   /* Root may write the system's settings there without any capability. */
   if (change_mount("/proc", MOUNT_ATTR_RDONLY, 0, 0) < 0) fail("a read-only /proc");
+}
+
+static void change_root(const char *home) {
+  struct machine machine;
+  enter_root(home, &machine);
+  close(tmp_fd);
+  tmp_fd = machine.tmp;
+  run_fd = machine.run;
+  home_fd = machine.home;
+}
+
+static void arrange_files(int argc, char **argv) {
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) fail("private mounts");
+  tmp_fd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (change_mount("/", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 1) < 0) fail("a read-only file system");
+  if (strict) change_root(home_of(argc, argv));
+  for (int i = 2; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--write") != 0) continue;
+    char *path = argv[i + 1];
+    /* What the machine itself mounted read-only below it stays so. */
+    if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) == 0 && change_mount(path, 0, MOUNT_ATTR_RDONLY, 1) < 0) change_mount(path, 0, MOUNT_ATTR_RDONLY, 0);
+  }
+  for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], "--hide") == 0) hide(argv[i + 1]);
+  if (!strict) cover_folders();
   keep_resolver();
   for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], "--write") == 0) expose(argv[i + 1], 1);
 }
@@ -188,12 +220,14 @@ static void arrange_files(int argc, char **argv) {
 #define DENY(call, number) UNLESS(call), REFUSE(number)
 
 static void filter_calls(void) {
-  struct sock_filter program[] = {
+  const struct sock_filter first[] = {
     LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     LOAD(nr),
 #if defined(__x86_64__)
-    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), REFUSE(ENOSYS), /* the x32 interface */
+    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), REFUSE(ENOSYS) /* the x32 interface */
 #endif
+  };
+  const struct sock_filter rest[] = {
     /* These have had most of the kernel's faults, and a command has no use for them. */
     DENY(425, ENOSYS), DENY(426, ENOSYS), DENY(427, ENOSYS), /* io_uring, which does what this filter does not see */
     DENY(435, ENOSYS), /* clone3: its flags are not seen; libraries go back to clone */
@@ -215,7 +249,19 @@ static void filter_calls(void) {
     LOAD(args[1]), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x5412, 0, 1), REFUSE(EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
   };
-  const struct sock_fprog filter = { .len = sizeof program / sizeof *program, .filter = program };
+  /* What commands of all skills would share, in place of a namespace for each command. */
+  const struct sock_filter private[] = {
+    DENY(SYS_shmget, ENOSYS), DENY(SYS_semget, ENOSYS), DENY(SYS_msgget, ENOSYS), DENY(SYS_mq_open, ENOSYS)
+  };
+  enum { PRIVATE = sizeof private / sizeof *private };
+  enum { FIRST = sizeof first / sizeof *first, REST = sizeof rest / sizeof *rest };
+  struct sock_filter program[FIRST + MARK_FILTER_LENGTH + PRIVATE + REST];
+  const int more = strict ? PRIVATE : 0;
+  memcpy(program, first, sizeof first);
+  filter_marks(program + FIRST);
+  memcpy(program + FIRST + MARK_FILTER_LENGTH, private, sizeof private);
+  memcpy(program + FIRST + MARK_FILTER_LENGTH + more, rest, sizeof rest);
+  const struct sock_fprog filter = { .len = (unsigned short)(FIRST + MARK_FILTER_LENGTH + more + REST), .filter = program };
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) fail("a filter of system calls");
 }
 
@@ -258,6 +304,7 @@ void enter_sandbox(int argc, char **argv) {
   const uid_t user = geteuid();
   const gid_t group = getegid();
   int namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+  for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], "--level") == 0) strict = strcmp(argv[i + 1], "strict") == 0;
   for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], "--network") == 0 && strcmp(argv[i + 1], "off") == 0) namespaces |= CLONE_NEWNET;
   landlock_version = (int)syscall(CREATE_RULESET, NULL, 0, VERSION_FLAG);
   if (landlock_version < 1) fail("Landlock");
@@ -278,6 +325,7 @@ void enter_sandbox(int argc, char **argv) {
   const struct rlimit no_dumps = { .rlim_cur = 1, .rlim_max = 1 };
   if (setrlimit(RLIMIT_CORE, &no_dumps) < 0) fail("the limit of core dumps");
   give_up_capabilities();
+  draw_permit();
   filter_calls();
   for (int i = 1; i < argc; i++) memset(argv[i], 0, strlen(argv[i])); /* which commands could read */
   prctl(PR_SET_DUMPABLE, 0); /* its memory holds the variables of commands, secrets among them */
@@ -304,11 +352,11 @@ struct rules *rules_of(uint32_t id) {
   return rules;
 }
 
-void keep_rules(uint32_t id, char **paths, uint32_t count) {
+void keep_rules(uint32_t id, struct limits limits, char **paths, uint32_t count) {
   forget_rules(id);
   struct rules *rules = malloc(sizeof *rules);
   if (rules == NULL) fail("no memory");
-  *rules = (struct rules){ .id = id, .fd = new_ruleset(), .next = all_rules };
+  *rules = (struct rules){ .id = id, .fd = new_ruleset(), .limits = limits, .next = all_rules };
   if (rules->fd < 0) fail("a Landlock ruleset");
   snprintf(rules->folder, sizeof rules->folder, "/tmp/skill-%u", id);
   mkdir(rules->folder, 0700);
@@ -321,8 +369,9 @@ void keep_rules(uint32_t id, char **paths, uint32_t count) {
   }
   static const char *const usable[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
   for (size_t i = 0; i < sizeof usable / sizeof *usable; i++) allow(rules->fd, usable[i], READ_FILE | WRITE_FILE | TRUNCATE | USE_DEVICE);
-  allow(rules->fd, "/dev/shm", known_rights() & ~(devices | USE_DEVICE | EXECUTE));
-  allow(rules->fd, "/proc", reading);
+  /* At the level `strict`, memory is shared by a file system in a /dev that holds nothing else but the devices above. */
+  allow(rules->fd, strict ? "/dev" : "/dev/shm", known_rights() & ~(devices | USE_DEVICE | EXECUTE));
+  allow(rules->fd, strict ? OWN : "/proc", reading);
   allow(rules->fd, rules->folder, known_rights() & ~(devices | USE_DEVICE));
   all_rules = rules;
 }
@@ -332,6 +381,7 @@ void forget_rules(uint32_t id) {
     if ((*at)->id != id) continue;
     struct rules *gone = *at;
     *at = gone->next;
+    if (gone->starter != NULL) end_starter(gone->starter);
     close(gone->fd);
     remove_folder(gone->folder);
     free(gone);
@@ -341,12 +391,38 @@ void forget_rules(uint32_t id) {
 
 /* ---- commands ---- */
 
-int confine(const struct rules *rules) {
-  if (rules == NULL || unshare(CLONE_NEWUTS) < 0) return EPERM;
-  if (syscall(RESTRICT_SELF, rules->fd, 0) < 0) return errno;
+/* Takes from this thread, for good, what rules do not allow, and all capabilities. Returns an error number. */
+static int enter_rules(int ruleset) {
+  if (syscall(RESTRICT_SELF, ruleset, 0) < 0) return errno;
   struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
   struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
   return syscall(SYS_capset, &header, none) < 0 ? errno : 0;
+}
+
+int enter_for_good(const struct rules *rules) {
+  return rules == NULL ? EPERM : enter_rules(rules->fd);
+}
+
+int confine(const struct rules *rules, uint32_t mark) {
+  const int error = strict ? enter_rules(rules->fd) : 0;
+  return error != 0 ? error : take_mark(mark);
+}
+
+int start_confined(struct start *start) {
+  struct rules *rules = start->rules;
+  if (rules == NULL) return EPERM;
+  if (strict) {
+    const struct inside inside = {
+      .streams = start->streams, .folder = start->folder, .home = home_fd < 0 ? NULL : home_path, .processes_max = rules->limits.processes_max, .start = start->start, .request = start->request
+    };
+    return start_inside(&inside, &rules->fd, &start->pid, &start->report);
+  }
+  if (rules->starter == NULL && (rules->starter = new_starter(enter_rules, rules->fd)) == NULL) return errno;
+  return start_in(rules->starter, start->start, start->request, &start->pid);
+}
+
+int is_strict(void) {
+  return strict;
 }
 
 static void folder_of(const struct rules *rules, uint32_t run, char *path, size_t bytes) {
@@ -379,32 +455,4 @@ void empty_shared_memory(void) {
     if (unlink(path) < 0) remove_folder(path);
   }
   closedir(folder);
-}
-
-uint64_t mark_of(int pid) {
-  char path[40];
-  struct stat status;
-  snprintf(path, sizeof path, "/proc/%d/ns/uts", pid);
-  return stat(path, &status) < 0 ? 0 : (uint64_t)status.st_ino;
-}
-
-int end_strays(int (*is_command)(int pid), int (*is_running)(uint64_t mark)) {
-  static int children_fd = -1;
-  static char text[1 << 16];
-  int strays = 0;
-  if (children_fd < 0) children_fd = open("/proc/self/task/1/children", O_RDONLY | O_CLOEXEC);
-  ssize_t length = children_fd < 0 ? -1 : pread(children_fd, text, sizeof text - 1, 0);
-  if (length < 0) return 0;
-  text[length] = 0;
-  for (char *at = text, *end; (end = strchr(at, ' ')) != NULL; at = end + 1) {
-    int pid = atoi(at);
-    if (pid <= 0 || is_command(pid)) continue;
-    if (waitpid(pid, NULL, WNOHANG) == pid) continue; /* it has ended by itself */
-    uint64_t mark = mark_of(pid);
-    if (mark != 0 && is_running(mark)) continue;
-    strays = 1;
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, WNOHANG);
-  }
-  return strays;
 }

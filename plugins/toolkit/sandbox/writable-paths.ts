@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { fromHome, isObject, type Task } from '../../../kernel/index.ts'
-import { ConfinementError } from './confinement.ts'
+import { ConfinementError } from './confinement-policy.ts'
 import { real, type RuleBook } from './rules.ts'
 
 /**
