@@ -6,7 +6,10 @@ export type PluginEvent =
   | { type: 'degrade' | 'fail', reason: string }
   | { type: 'warn', warning: string }
 
-/** The life cycle of a plugin under its supervisor (supervisor.ts). The context holds the reason of a bad state, and what can't be promised. */
+/**
+ * The life cycle of a plugin under its supervisor (supervisor.ts). The context holds the reason of a bad state, and
+ * what can't be promised.
+ */
 export const pluginMachine = setup({
   types: { events: {} as PluginEvent, context: {} as { reason: string | undefined, warning: string | undefined } },
   actions: {

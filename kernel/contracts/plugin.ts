@@ -56,8 +56,8 @@ export interface PluginContext {
   /** Absolute path of the data directory; it exists. */
   data_dir: string
   /**
-   * Reports the health of the plugin to the supervisor, after the plugin has started. `warn` tells what the plugin can't
-   * promise on this machine while it works as it can: health shows it, and the plugin stays ready.
+   * Reports the health of the plugin to the supervisor, after the plugin has started. `warn` tells what the plugin
+   * can't promise on this machine while it works as it can: health shows it, and the plugin stays ready.
    */
   health: { degrade (reason: string): void, recover (): void, warn (warning: string): void }
 }

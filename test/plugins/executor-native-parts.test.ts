@@ -44,8 +44,9 @@ const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
     stderr: fc.string({ unit: 'binary' }), exit_code: fc.nat({ max: 255 }), signal: fc.constant(null)
   }),
   fc.record({
-    type: fc.constant('ended' as const), id, exceeded: fc.constantFrom(...excesses), stdout_bytes: fc.nat(), stderr: text,
-    exit_code: fc.constant(null), signal: fc.constantFrom('SIGKILL' as const, 'SIGTERM' as const, 'SIGABRT' as const)
+    type: fc.constant('ended' as const), id, exceeded: fc.constantFrom(...excesses), stdout_bytes: fc.nat(),
+    stderr: text, exit_code: fc.constant(null),
+    signal: fc.constantFrom('SIGKILL' as const, 'SIGTERM' as const, 'SIGABRT' as const)
   })
 )
 

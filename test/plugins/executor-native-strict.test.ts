@@ -44,8 +44,9 @@ if (missing === undefined) testExecutor('executor-native at the level strict', {
     sleep: ms => shell(`sleep ${ms / 1000}; printf slept`),
     hang: () => given(['sleep', '100000']),
     output: bytes => shell(`head -c ${bytes} /dev/zero | tr "\\0" x`),
-    append: (file, text) =>
-      given(['sh', '-c', 'printf %s "$1" >> "$2"', 'sh', '{{text}}', '{{file}}'], { text, file }, { write: ['{{file}}'] })
+    append: (file, text) => given(
+      ['sh', '-c', 'printf %s "$1" >> "$2"', 'sh', '{{text}}', '{{file}}'], { text, file }, { write: ['{{file}}'] }
+    )
   },
   concurrency: { config: { execution: { processes: 3 } }, limit: 3, hang: given(['sleep', '100000']) }
 })
@@ -105,14 +106,18 @@ t.test('what a command can do to the home directory and to other commands of its
 t.test('what a command may do at this level', { skip }, async t => {
   const executor = await openAt(t, 'strict')
   t.match(await said(executor, shell('cat ~/skill/data.txt data.txt')), /of the skillof the skill/)
-  t.match(await said(executor, shell('echo x > $TMPDIR/a && cat $TMPDIR/a; echo y > /dev/shm/b && cat /dev/shm/b; echo z > /dev/null')), /x\ny/)
+  const write = 'echo x > $TMPDIR/a && cat $TMPDIR/a; echo y > /dev/shm/b && cat /dev/shm/b; echo z > /dev/null'
+  t.match(await said(executor, shell(write)), /x\ny/)
   t.match(await said(executor, shell('cp /bin/echo $TMPDIR/own && $TMPDIR/own runs')), /runs/)
-  t.match(await said(executor, shell('ls -A $TMPDIR /dev/shm; echo it is $$')), /^\/dev\/shm:\n\n\/tmp\/skill-\d+\/\d+:\nit is 2\n$/)
-  t.match(await said(executor, given(['node', '-e', 'console.log(require("os").cpus().length > 0, process.getuid())'])), new RegExp(`true ${process.getuid?.()}`))
+  const listed = await said(executor, shell('ls -A $TMPDIR /dev/shm; echo it is $$'))
+  t.match(listed, /^\/dev\/shm:\n\n\/tmp\/skill-\d+\/\d+:\nit is 2\n$/)
+  const look = given([process.execPath, '-e', 'console.log(require("os").cpus().length > 0, process.getuid())'])
+  t.match(await said(executor, look), new RegExp(`true ${process.getuid?.()}`))
   t.match(await said(executor, shell('grep Cap /proc/self/status')), /CapEff:\s+0+\n[^]*CapBnd:\s+0+\n/)
   for (const command of [
     'unshare -r true', 'mount -t tmpfs none /mnt', 'umount /dev/shm', 'kill -9 1', 'echo 1 > /proc/sys/kernel/pid_max',
-    'ls /.machine', 'cat /.machine/home/notes.txt', 'chmod 777 /tmp', 'chmod 777 /', 'chmod 777 ~', 'readlink /proc/1/fd/3',
+    'ls /.machine', 'cat /.machine/home/notes.txt', 'chmod 777 /tmp', 'chmod 777 /', 'chmod 777 ~',
+    'readlink /proc/1/fd/3',
     'cat /proc/1/environ', 'chroot / true', 'echo x > /new', 'echo x > /tmp/new', 'cat /sys/kernel/notes'
   ]) {
     t.match(
@@ -128,7 +133,8 @@ t.test('of the home directory, it sees what its permissions name', { skip }, asy
   t.match(await said(executor, shell('cat ~/notes.txt', reading)), /No such file/)
   t.match(await said(executor, shell('echo x > ~/project/main.c', reading)), /Read-only|denied/)
   const writing = { write: [`${user}/project`] }
-  t.match(await said(executor, shell('echo y > ~/project/new && chmod 600 ~/project/new && cat ~/project/new', writing)), /y/)
+  const write = 'echo y > ~/project/new && chmod 600 ~/project/new && cat ~/project/new'
+  t.match(await said(executor, shell(write, writing)), /y/)
   t.match(await said(executor, shell('cat ~/notes.txt ~/.ssh/id_rsa; ls ~/.ssh', writing)), /No such file/)
   t.match(await said(executor, shell('cat ~/.ssh/id_rsa', { read: [user] })), /denied|No such file/)
 })
@@ -139,10 +145,12 @@ for (const level of ['sandbox', 'strict'] as const) {
     const fill = (mib: number): string =>
       `${process.execPath} -e 'const kept = Buffer.alloc(${mib} * 1048576, 1); setTimeout(() => console.log("kept", kept.length), 1500)'`
     const limited = { memory_bytes_max: 256 * mebibyte }
-    const tooMuch = { status: 'failed', error: { message: /subject:tool used more than 256 MiB of memory and was ended/ } }
+    const message = /subject:tool used more than 256 MiB of memory and was ended/
+    const tooMuch = { status: 'failed', error: { message } }
     t.match(await runCall(await openAt(t, 'process'), shell(fill(300), limited)), { status: 'success' })
     t.match(await runCall(executor, shell(fill(300), limited)), tooMuch)
-    t.match(await runCall(executor, shell(`setsid sh -c "${fill(300).replaceAll('"', '\\"')}" & sleep 60`, limited)), tooMuch, 'also in a session of its own')
+    const away = `setsid sh -c "${fill(300).replaceAll('"', '\\"')}" & sleep 60`
+    t.match(await runCall(executor, shell(away, limited)), tooMuch, 'also in a session of its own')
     const several = Array.from({ length: 3 }, () => `${fill(90)} &`).join(' ')
     t.match(await runCall(executor, shell(`${several} wait`, limited)), tooMuch, 'also by several processes')
     t.match(await runCall(executor, shell(fill(90), limited)), { status: 'success', output: /kept/ })
@@ -241,7 +249,8 @@ t.test('doctor names each level, what is missing for it, and what falls', async 
 })
 
 const file = fileURLToPath(import.meta.url)
-t.test('all of this holds for an ordinary user as well', { skip: skip === false ? whyNotAsNobody(file) : skip, timeout: 290_000 }, async t => {
+const alone = skip === false ? whyNotAsNobody(file) : skip
+t.test('all of this holds for an ordinary user as well', { skip: alone, timeout: 290_000 }, async t => {
   const { code, failed, output } = await runAsNobody(file)
   t.equal(code, 0, failed)
   t.match(output, /it can no more at this level/)
