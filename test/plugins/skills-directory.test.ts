@@ -61,7 +61,7 @@ async function open (
 t.test('a native skill', async t => {
   const skills = directory(t, {
     'greet/skill.toml':
-      `name = "greet"\nversion = "1.2.3"\n[permissions]\nnetwork = true\nwrite = ["/tmp", "~/x", "{{text}}"]\nenv = ["HOME"]\n
+      `name = "greet"\nversion = "1.2.3"\n[permissions]\nnetwork = true\nwrite = ["/tmp", "~/x", "{{text}}"]\nenv = ["HOME"]\nread = ["~/notes"]\nisolation = "sandbox"\n
 [[tools]]\nname = "hi"\ndescription = "Greet"\ncommand = ["echo", ["--to", "{{name}}"], "{{text}}"]\nstdin = "{{text}}"\ntimeout_ms = 500\n
 [[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "T"\ndefault = "hello"\nallow_dash = true\nmaxLength = 5\n
 [[tools.parameters]]\nname = "name"\ntype = "string"\ndescription = "N"\nsecret = true\n`,
@@ -73,7 +73,9 @@ t.test('a native skill', async t => {
   t.match(skill, {
     description: 'Greets people', version: '1.2.3', runtime: 'native', instructions: '# How\n\nPolitely.',
     directory: join(skills, 'greet'), trusted: false,
-    permissions: { network: true, write: ['/tmp', '~/x', '{{text}}'], env: ['HOME'] }
+    permissions: {
+      network: true, write: ['/tmp', '~/x', '{{text}}'], env: ['HOME'], read: ['~/notes'], isolation: 'sandbox'
+    }
   })
   t.same(skill.tools.map(({ command: _command, ...tool }) => tool), [{
     name: 'hi', description: 'Greet', timeout_ms: 500, secrets: ['name'],

@@ -69,6 +69,7 @@ function isSkill (
     && (instructions === undefined || (typeof instructions === 'string' && instructions.length <= instructionsMax))
     && isObject(permissions) && typeof permissions['network'] === 'boolean'
     && ['write', 'env', 'secrets'].every(kind => isTexts(permissions[kind]))
+    && (permissions['read'] === undefined || isTexts(permissions['read'])) && isMaybeText(permissions['isolation'])
     && Array.isArray(tools) && tools.length <= toolsMax && tools.every(isTool)
 }
 

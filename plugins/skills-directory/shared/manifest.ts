@@ -116,8 +116,11 @@ export function completePermissions (
     }
   }
   const secrets = permissions?.secrets ?? []
+  const { read, isolation } = permissions ?? {}
   // A variable that is also a secret is passed only as a secret.
   return {
+    ...(read !== undefined && { read }),
+    ...(isolation !== undefined && { isolation }),
     network: permissions?.network ?? false,
     write,
     env: (permissions?.env ?? []).filter(name => !secrets.includes(name)),
