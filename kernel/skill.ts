@@ -79,7 +79,7 @@ export interface ScriptSkill<T extends Record<string, Record<string, Parameter>>
   description?: string
   version?: string
   permissions?: {
-    network?: boolean, write?: string[], read?: string[], env?: string[], secrets?: string[],
+    network?: boolean | string[], write?: string[], read?: string[], env?: string[], secrets?: string[],
     isolation?: 'sandbox'
   }
   tools: { [K in keyof T]: ScriptTool<T[K]> }

@@ -34,7 +34,8 @@ for (const folder of ['skills', 'test/fixtures']) {
 
 compileC('executor-native/helper', 'commands run through the one in Node')
 compileC('executor-native/sandbox', 'commands of skills that are not trusted run without a sandbox', {
-  flags: ['-DSANDBOX'], sources: ['executor-native/helper', 'executor-native/sandbox/sandbox']
+  flags: ['-DSANDBOX'],
+  sources: ['executor-native/helper', 'executor-native/sandbox/sandbox', 'executor-native/sandbox/proxy-listener']
 })
 compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', {
   flags: ['-pthread']

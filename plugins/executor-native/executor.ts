@@ -3,15 +3,15 @@ import {
   type Outcome,
   type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
-import { expandCommand, type Command } from '../toolkit/expand-command.ts'
-import { Environments, privatePathsOf } from './environment.ts'
+import { expandCommand } from '../toolkit/expand-command.ts'
+import { Environments } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
 import { LiveText } from './live-text.ts'
-import type { Environment } from './protocol.ts'
 import type { Run } from './run.ts'
-import { ConfinementError, type Confiner } from './sandbox/confiner.ts'
+import { ConfinementError, type Confiner, type Place } from './sandbox/confiner.ts'
+import { RunNetwork } from './sandbox/run-network.ts'
 import { subjectOf } from './subject.ts'
 import { tryHelper } from './try-helper.ts'
 import { lost, noOutput, notConfined, outcomeOf, refusalOf, textOf } from './outcome.ts'
@@ -72,7 +72,7 @@ export class NativeExecutor implements Executor {
         const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
         const run: Run = {
           task, command, subject, confined, observer, live, resolve, reject, at: undefined, ending: undefined,
-          timer: undefined
+          timer: undefined, network: new RunNetwork(subject.name, observer, this.#options.log)
         }
         cancel = () => { this.#cancel(run) }
         signal.addEventListener('abort', cancel, { once: true })
@@ -128,35 +128,29 @@ export class NativeExecutor implements Executor {
   }
 
   /** Chooses a helper and the rules for a command. @throws ConfinementError when the command may not run */
-  #place ({ task, subject, confined }: Run): { helper: HelperProcess, rules: number } {
+  #place ({ task, subject, confined, network }: Run): Place {
     const { confiner } = this.#options
     return confined && confiner !== undefined
-      ? confiner.place(task, subject.cwd)
+      ? confiner.place(task, subject.cwd, message => { network.refused(message) })
       : { helper: this.#helpers.pick(), rules: 0 }
   }
 
   #launch (run: Run): void {
     const { command, subject, task } = run
-    const { helper, rules } = this.#place(run)
+    const { helper, rules, pass } = this.#place(run)
+    run.network.pass = pass
     run.timer = this.#expectAnswer(helper)
     const id = helper.run({
       program: subject.program,
       args: command.args,
       cwd: subject.cwd,
-      env: this.#environmentFor(task, command),
+      env: this.#environments.ofRun(task, command, pass?.variables),
       live: run.live !== undefined,
       output_bytes_max: subject.outputBytesMax,
       output_bytes_stop: outputBytesStop,
       rules
     }, command.stdin, (answer, payload) => { this.#take(run, answer, payload) })
     run.at = { helper, id }
-  }
-
-  /** Returns the same object each time, unless the run has variables of its own. */
-  #environmentFor ({ skill, secrets, config }: Task, command: Command): Environment {
-    const shared = this.#environments.of(skill.permissions.env)
-    if (Object.keys(command.env).length === 0 && secrets === undefined && skill.reads_files !== true) return shared
-    return { ...shared, ...command.env, ...(skill.reads_files === true && privatePathsOf(config)), ...secrets }
   }
 
   #take (run: Run, answer: HelperAnswer, payload: Buffer): void {
@@ -178,7 +172,7 @@ export class NativeExecutor implements Executor {
       case 'ended':
         this.#end(run, () => {
           if (ending === undefined || (ending === 'timeout' && answer.flooded)) {
-            run.resolve(outcomeOf(subject, answer, payload))
+            run.resolve(run.network.explain(outcomeOf(subject, answer, payload)))
           } else {
             run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
           }
@@ -233,6 +227,7 @@ export class NativeExecutor implements Executor {
   #end (run: Run, settle: () => void): void {
     if (!this.#active.delete(run)) return
     clearTimeout(run.timer)
+    run.network.pass?.end()
     try {
       settle()
     } catch (error) {

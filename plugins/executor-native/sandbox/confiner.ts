@@ -1,11 +1,15 @@
 import { resolve } from 'node:path'
-import { fromHome, isObject, type Config, type Logger, type SkillDefinition, type Task } from '../../../kernel/index.ts'
+import {
+  fromHome, isObject, messageOf, type Config, type Logger, type SkillDefinition, type Task
+} from '../../../kernel/index.ts'
 import type { HelperProcess } from '../helper-process.ts'
 import type { HelperProgram } from '../helper-program.ts'
 import { sandboxDemand } from '../../toolkit/sandbox-demand.ts'
+import { NetworkList } from '../../toolkit/network/network-list.ts'
 import type { ConfinedHelpers } from './confined-helpers.ts'
 import { whyNoSandbox } from './probe.ts'
 import { real, type RuleBook } from './rules.ts'
+import type { RunPass } from './run-network.ts'
 
 export interface ConfinerOptions {
   mode: Config['isolation']['mode']
@@ -17,6 +21,15 @@ export interface ConfinerOptions {
 
 /** Why a command may not run: it can't be confined as it has to be. */
 export class ConfinementError extends Error {}
+
+/** Where and how a command runs. */
+export interface Place {
+  helper: HelperProcess
+  /** The id of its rules; 0 in a helper without a sandbox. */
+  rules: number
+  /** How it reaches the network, where a list says what it may reach. To be ended with the run. */
+  pass?: RunPass
+}
 
 /** Decides which commands are confined, and how. */
 export class Confiner {
@@ -57,12 +70,29 @@ export class Confiner {
   /**
    * A helper and rules for a command.
    * @param cwd its absolute working directory
+   * @param refused told what the command may not reach, once for each
    * @throws ConfinementError when it may not write to a path that its parameters name
    */
-  place ({ skill, parameters }: Task, cwd: string): { helper: HelperProcess, rules: number } {
+  place (task: Task, cwd: string, refused: (message: string) => void): Place {
+    const { skill } = task
     const { book, helpers } = this.#options
     if (helpers === undefined) throw new ConfinementError('there is no sandbox')
-    const writable = skill.permissions.write.flatMap(entry => {
+    const writable = this.#writableOf(task, cwd)
+    const { network } = skill.permissions
+    const { id, paths } = book.rulesFor(skill, cwd, writable)
+    const list = typeof network === 'boolean' ? undefined : listOf(skill.name, network)
+    const room = {
+      network: typeof network === 'boolean' ? network : { directory: skill.directory, list: network }, writable
+    }
+    const helper = helpers.pick(room)
+    helper.keepRules(id, paths)
+    const pass = list === undefined ? undefined : helpers.admit(room, { name: skill.name, list, refused })
+    return { helper, rules: id, ...(pass !== undefined && { pass }) }
+  }
+
+  #writableOf ({ skill, parameters }: Task, cwd: string): string[] {
+    const { book } = this.#options
+    return skill.permissions.write.flatMap(entry => {
       const path = pathOf(entry, parameters)
       if (path === undefined) return []
       const absolute = resolve(cwd, fromHome(path))
@@ -72,15 +102,20 @@ export class Confiner {
       }
       return real(absolute) // what does not exist can't be made writable
     })
-    const { id, paths } = book.rulesFor(skill, cwd, writable)
-    const helper = helpers.pick({ network: skill.permissions.network, writable })
-    helper.keepRules(id, paths)
-    return { helper, rules: id }
   }
 
   async close (): Promise<void> {
     await this.#probed?.catch(() => {})
     await this.#options.helpers?.close()
+  }
+}
+
+/** @throws ConfinementError when it can't be read, as that of a skill that no reader of ours has checked */
+function listOf (skill: string, network: readonly string[]): NetworkList {
+  try {
+    return new NetworkList(network)
+  } catch (error) {
+    throw new ConfinementError(`${skill} can't run: permissions/network: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { configHome, dataHome, type PluginContext } from '../../../kernel/index.ts'
 import { confinedHelper } from '../helper-program.ts'
+import { NetworkProxy } from '../../toolkit/network/proxy.ts'
 import { ConfinedHelpers } from './confined-helpers.ts'
 import { Confiner } from './confiner.ts'
 import { RuleBook } from './rules.ts'
@@ -13,7 +14,9 @@ export function createConfiner (
 ): Confiner {
   const program = confinedHelper()
   const book = new RuleBook(ownPaths(data_dir, config_file), [configHome(process.env)])
-  const confined = program === undefined ? undefined : new ConfinedHelpers({ program, book, helpers, log, health })
+  const confined = program === undefined
+    ? undefined
+    : new ConfinedHelpers({ program, book, proxy: new NetworkProxy(), helpers, log, health })
   return new Confiner({ mode: config.isolation.mode, program, book, helpers: confined, log })
 }
 
