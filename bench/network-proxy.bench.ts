@@ -31,11 +31,15 @@ const client = `
   const [load, way, place, seconds] = process.argv.slice(1)
   const [host, port] = place.split(':')
   const { username, password } = new URL(process.env.http_proxy ?? 'http://none')
-  const headers = { 'Host': place, ...(way !== 'direct' && { 'Proxy-Authorization': 'Basic ' + btoa(username + ':' + password) }) }
+  const headers = {
+    'Host': place, ...(way !== 'direct' && { 'Proxy-Authorization': 'Basic ' + btoa(username + ':' + password) })
+  }
   const proxy = { host: '127.0.0.1', port: 3128 }
   const agent = new http.Agent({ keepAlive: load !== 'fresh' })
   if (way === 'CONNECT') agent.createConnection = (options, give) => {
-    http.request({ ...proxy, method: 'CONNECT', path: place, headers, agent: false }).on('connect', (reply, socket) => { give(null, socket) }).on('error', give).end()
+    http.request(
+      { ...proxy, method: 'CONNECT', path: place, headers, agent: false }
+    ).on('connect', (reply, socket) => { give(null, socket) }).on('error', give).end()
   }
   const path = load === 'bytes' ? '/bytes' : '/'
   const options = way === 'plain' ? { ...proxy, path: 'http://' + place + path, headers } : { host, port, path }
@@ -101,7 +105,9 @@ interface Measurement { load: Load, way: Way, place: string, seconds: number }
 
 async function measure (executor: Executor, { load, way, place, seconds }: Measurement): Promise<number> {
   const args = [load, way, place, String(seconds)]
-  const call = commandCall([process.execPath, '-e', client, '{{...args}}'], { args }, { directory: import.meta.dirname })
+  const call = commandCall(
+    [process.execPath, '-e', client, '{{...args}}'], { args }, { directory: import.meta.dirname }
+  )
   const network = way === 'direct' ? true : [place]
   const skill = { ...call.skill, trusted: false, permissions: { ...call.skill.permissions, network } }
   const outcome = await runCall(executor, { ...call, skill })

@@ -64,7 +64,9 @@ t.test('a list in permissions.network is what a command reaches, and the server 
     const { username, password, hostname, port } = new URL(process.env.http_proxy)
     const place = process.argv[1]
     const headers = { 'Host': place, 'Proxy-Authorization': 'Basic ' + btoa(username + ':' + password) }
-    require('http').request({ host: hostname, port, method: 'CONNECT', path: place, headers }).on('connect', (reply, socket, head) => {
+    require('http').request(
+      { host: hostname, port, method: 'CONNECT', path: place, headers }
+    ).on('connect', (reply, socket, head) => {
       console.log(reply.statusCode)
       if (reply.statusCode !== 200) process.exit(3)
       socket.on('data', data => console.log(String(data))).on('end', () => process.exit())

@@ -76,7 +76,8 @@ t.test('programs reach what the list names, and nothing else', { skip }, async t
       get: url => `python3 -c 'import urllib.request as u; print(u.urlopen("${url}").read())'`
     },
     'node': {
-      needs: Number(process.versions.node.split('.')[0]) >= 24, get: node, refusal: /may not reach|fetch failed|403/
+      needs: Number(process.versions.node.split('.')[0]) >= 24, get: node,
+      refusal: /may not reach|fetch failed|cancelled|403/
     },
     'bash by hand': { needs: true, get: url => byHand(new URL(url).host) + throughIt, refusal: /403 Forbidden/ }
   }
