@@ -78,7 +78,10 @@ export interface ScriptTool<P extends Record<string, Parameter>> {
 export interface ScriptSkill<T extends Record<string, Record<string, Parameter>>> {
   description?: string
   version?: string
-  permissions?: { network?: boolean, write?: string[], env?: string[], secrets?: string[] }
+  permissions?: {
+    network?: boolean | string[], write?: string[], read?: string[], env?: string[], secrets?: string[],
+    isolation?: 'sandbox'
+  }
   tools: { [K in keyof T]: ScriptTool<T[K]> }
 }
 

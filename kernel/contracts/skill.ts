@@ -14,7 +14,13 @@ export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
  */
 export type Permissions = Static<typeof Permissions>
 export const Permissions = Type.Object({
-  network: Type.Boolean({ default: false, description: 'May reach the network' }),
+  network: Type.Union([
+    Type.Boolean(),
+    Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { minItems: 1, maxItems: 64, uniqueItems: true })
+  ], {
+    default: false,
+    description: 'Whether it may reach the network, or a list of what it may reach: hosts with or without a port (80 and 443), such as `api.example.org:443` and `*.example.org`'
+  }),
   read: Type.Optional(Type.Array(Type.String(), {
     maxItems: 64,
     description: 'Paths it may read, beside its own folder and the programs of the system; without it, all files but secret ones'

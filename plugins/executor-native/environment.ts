@@ -1,4 +1,5 @@
-import { isServersOwn, type JsonObject } from '../../kernel/index.ts'
+import { isServersOwn, type JsonObject, type Task } from '../../kernel/index.ts'
+import type { Command } from '../toolkit/expand-command.ts'
 import type { Environment } from './protocol.ts'
 
 /** The variables that every command gets from the server's environment, where they are set. */
@@ -28,12 +29,23 @@ export class Environments {
     this.#environments.set(declared, environment)
     return environment
   }
+
+  /**
+   * The environment of a run: the same object each time, unless the run has variables of its own.
+   * @param proxy the variables by which it finds its proxy; nothing else may change them
+   */
+  ofRun ({ skill, secrets, config }: Task, { env }: Command, proxy: Environment | undefined): Environment {
+    const shared = this.of(skill.permissions.env)
+    const isShared = proxy === undefined && secrets === undefined && skill.reads_files !== true
+    if (isShared && Object.keys(env).length === 0) return shared
+    return { ...shared, ...env, ...(skill.reads_files === true && privatePathsOf(config)), ...secrets, ...proxy }
+  }
 }
 
 /**
  * The paths that a command must refuse when its skill reads files for callers, one path a line.
  * @param config the configuration of the skill
  */
-export function privatePathsOf ({ private_paths }: JsonObject): Record<string, string> {
+function privatePathsOf ({ private_paths }: JsonObject): Record<string, string> {
   return { SKILLET_PRIVATE_PATHS: Array.isArray(private_paths) ? private_paths.join('\n') : '' }
 }

@@ -2,16 +2,16 @@ import {
   outputBytesStop, SkilletError, type CancelSignal, type CommandTemplate, type Executor, type JsonObject, type Logger,
   type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
-import { expandCommand, type Command } from '../toolkit/expand-command.ts'
+import { expandCommand } from '../toolkit/expand-command.ts'
 import { ConfinementError } from '../toolkit/sandbox/confinement-policy.ts'
-import { Environments, privatePathsOf } from './environment.ts'
+import { Environments } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
 import { LiveText } from './live-text.ts'
-import type { Environment } from './protocol.ts'
 import type { Run } from './run.ts'
 import type { Confiner, Place } from './sandbox/confiner.ts'
+import { RunNetwork } from './sandbox/run-network.ts'
 import { subjectOf } from './subject.ts'
 import { tryHelper } from './try-helper.ts'
 import { lost, noOutput, notConfined, outcomeOf, refusalOf, textOf } from './outcome.ts'
@@ -73,7 +73,7 @@ export class NativeExecutor implements Executor {
         const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
         const run: Run = {
           task, command, subject, level, observer, live, resolve, reject, at: undefined, ending: undefined,
-          timer: undefined
+          timer: undefined, network: new RunNetwork(subject.name, observer, this.#options.log)
         }
         cancel = () => { this.#cancel(run) }
         signal.addEventListener('abort', cancel, { once: true })
@@ -129,36 +129,30 @@ export class NativeExecutor implements Executor {
   }
 
   /** Chooses a helper and the rules for a command. @throws ConfinementError when the command may not run */
-  #place ({ task, subject, level }: Run): Place {
+  #place ({ task, subject, level, network }: Run): Place {
     const { confiner } = this.#options
     return level !== undefined && confiner !== undefined
-      ? confiner.place(task, subject.cwd, level)
+      ? confiner.place(task, subject.cwd, level, message => { network.refused(message) })
       : { helper: this.#helpers.pick(), rules: 0 }
   }
 
   #launch (run: Run): void {
     const { command, subject, task } = run
-    const { helper, rules, limits } = this.#place(run)
+    const { helper, rules, limits, pass } = this.#place(run)
     if (limits !== undefined) subject.limits = limits
+    run.network.pass = pass
     run.timer = this.#expectAnswer(helper)
     const id = helper.run({
       program: subject.program,
       args: command.args,
       cwd: subject.cwd,
-      env: this.#environmentFor(task, command),
+      env: this.#environments.ofRun(task, command, pass?.variables),
       live: run.live !== undefined,
       output_bytes_max: subject.outputBytesMax,
       output_bytes_stop: outputBytesStop,
       rules
     }, command.stdin, (answer, payload) => { this.#take(run, answer, payload) })
     run.at = { helper, id }
-  }
-
-  /** Returns the same object each time, unless the run has variables of its own. */
-  #environmentFor ({ skill, secrets, config }: Task, command: Command): Environment {
-    const shared = this.#environments.of(skill.permissions.env)
-    if (Object.keys(command.env).length === 0 && secrets === undefined && skill.reads_files !== true) return shared
-    return { ...shared, ...command.env, ...(skill.reads_files === true && privatePathsOf(config)), ...secrets }
   }
 
   #take (run: Run, answer: HelperAnswer, payload: Buffer): void {
@@ -180,7 +174,7 @@ export class NativeExecutor implements Executor {
       case 'ended':
         this.#end(run, () => {
           if (ending === undefined || (ending === 'timeout' && answer.exceeded !== null)) {
-            run.resolve(outcomeOf(subject, answer, payload))
+            run.resolve(run.network.explain(outcomeOf(subject, answer, payload)))
           } else {
             run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
           }
@@ -235,6 +229,7 @@ export class NativeExecutor implements Executor {
   #end (run: Run, settle: () => void): void {
     if (!this.#active.delete(run)) return
     clearTimeout(run.timer)
+    run.network.pass?.end()
     try {
       settle()
     } catch (error) {

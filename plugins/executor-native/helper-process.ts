@@ -4,7 +4,7 @@ import { messageOf } from '../../kernel/index.ts'
 import type { AllowedPath } from '../toolkit/sandbox/rules.ts'
 import { Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
-import { noRoom, type HelperProgram } from './helper-program.ts'
+import { noRoom, type HelperProgram, type TakeSocket } from './helper-program.ts'
 import { createDecoder } from './decoder.ts'
 import {
   encode, outOfStep, readFromHelper, type FromHelper, type Limits, type RunMessage, type ToHelper
@@ -14,7 +14,6 @@ import {
 const rulesMax = 256
 /** The time in which the helper must end after its pipe is closed, in milliseconds. */
 const end_ms = 2_000
-
 /** A message of the helper about a run; `lost` when the helper died, and the run with it. */
 export type HelperAnswer = FromHelper | { type: 'lost', reason: string }
 type Listener = (answer: HelperAnswer, payload: Buffer) => void
@@ -46,6 +45,8 @@ export class HelperProcess {
   readonly #stderr = new Tail(4096)
   #lastId = 0
   readonly #confined: boolean
+  /** Ends what is served on the socket that the helper passed. */
+  #stopServing: (() => void) | undefined
   /** The rules that the helper keeps; those that were used last are last. */
   readonly #rules = new Set<number>()
   #closing = false
@@ -55,16 +56,20 @@ export class HelperProcess {
    * Starts a helper.
    * @throws SkilletError OVERLOADED when the system has no room for it
    */
-  constructor ({ file, args, env, confined = false }: HelperProgram) {
+  constructor ({ file, args, env, confined = false, takeSocket }: HelperProgram) {
     this.#confined = confined
     const child = spawn(file, args, {
       cwd: '/',
       env,
       // In its own process group, the helper gets no signal from Ctrl-C, which the server handles.
       detached: true,
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe']
+      stdio: [takeSocket === undefined ? 'ignore' : 'ipc', 'ignore', 'pipe', 'pipe']
     })
     this.#process = child
+    if (takeSocket !== undefined) {
+      child.once('message', (_message, handle: unknown) => { void this.#receive(takeSocket, handle) })
+      child.channel?.unref()
+    }
     child.on('error', () => {}) // the missing pid already shows the failure
     // Node leaves out `stdio`, against its types, when it had no file descriptor for the pipes.
     const stdio: unknown = child.stdio
@@ -84,6 +89,19 @@ export class HelperProcess {
       if (child.pid === undefined) child.once('error', error => { resolve(this.#ended(error.message)) })
     })
     this.#hold(false)
+  }
+
+  /** The helper starts commands once it hears that its socket is served. */
+  async #receive (takeSocket: TakeSocket, handle: unknown): Promise<void> {
+    try {
+      if (typeof handle !== 'object' || handle === null) throw outOfStep()
+      this.#stopServing = await takeSocket(handle)
+      if (this.#usable) this.#process.send('serving', () => {})
+      else this.#stopServing()
+    } catch (error) {
+      this.#stderr.add(Buffer.from(messageOf(error)))
+      this.kill()
+    }
   }
 
   /** The id of its process. */
@@ -212,19 +230,17 @@ export class HelperProcess {
   #ended (how: string): string | undefined {
     const runs = [...this.#runs.values()]
     this.#runs.clear()
+    this.#stopServing?.()
     // The process ids of a confined helper belong to its own namespace; the system ends its processes with it.
     if (!this.#confined) for (const { pid } of runs) if (pid !== undefined) signalGroup(pid, 'SIGKILL')
-    for (const { listener } of runs) listener({ type: 'lost', reason: how }, nothing)
-    if (this.#closing) return undefined
     const stderr = this.#stderr.text.trim()
-    return stderr === '' ? how : `${how}: ${stderr}`
+    const reason = stderr === '' ? how : `${how}: ${stderr}`
+    for (const { listener } of runs) listener({ type: 'lost', reason }, nothing)
+    return this.#closing ? undefined : reason
   }
 }
 
-/**
- * Whether a message is possible in this state of a run: messages come in the right order, with no more output than is
- * kept.
- */
+/** Whether a message is possible in this state of a run: in the right order, with no more output than is kept. */
 function fits ({ pid, live, output_bytes_max, told_bytes }: Started, message: FromHelper, { length }: Buffer): boolean {
   switch (message.type) {
     case 'started': return pid === undefined && length === 0

@@ -10,7 +10,12 @@ export interface HelperProgram {
   env: Record<string, string>
   /** Whether its commands run in namespaces of their own, which end with it. Default false. */
   confined?: boolean
+  /** Takes the socket that the helper passes at its start, where it passes one. */
+  takeSocket?: TakeSocket
 }
+
+/** Serves the handle of a listening socket. @returns what ends that. Rejects when it can't be served */
+export type TakeSocket = (handle: object) => Promise<() => void>
 
 /** The time limit of the check that a helper runs, in milliseconds. */
 const check_ms = 5_000

@@ -3,6 +3,7 @@ import type { Command } from '../toolkit/expand-command.ts'
 import type { HelperProcess } from './helper-process.ts'
 import type { LiveText } from './live-text.ts'
 import type { Subject } from './outcome.ts'
+import type { RunNetwork } from './sandbox/run-network.ts'
 
 /** A run that has not ended. */
 export interface Run {
@@ -12,6 +13,8 @@ export interface Run {
   /** The level at which it is confined; undefined: not at all. */
   readonly level: Confinement | undefined
   readonly observer: TaskObserver
+  /** What it may do with the network, where a list says that. */
+  readonly network: RunNetwork
   /** The output so far, when a caller listens to it. */
   readonly live: LiveText | undefined
   readonly resolve: (outcome: Outcome) => void

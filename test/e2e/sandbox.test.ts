@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { until } from '../../plugins/testing/until.ts'
 import { below, gone } from '../support/processes.ts'
-import { makeHome, request, skillet, startServer } from '../support/program.ts'
+import { makeHome, node, request, skillet, startServer } from '../support/program.ts'
+import { startWebServer } from '../support/web-server.ts'
 
 const home = await makeHome()
 t.teardown(home.remove)
@@ -75,4 +76,48 @@ t.test('with isolation.mode = "auto", a script runs in the sandbox, and ends wit
     server.kill()
     await gone(all)
   }
+})
+
+t.test('a list in permissions.network is what a command reaches, and the server itself is not', { skip }, async t => {
+  const web = await startWebServer((_request, reply) => { reply.end('reached') })
+  t.teardown(() => { web.close() })
+  const code = `
+    const { username, password, hostname, port } = new URL(process.env.http_proxy)
+    const place = process.argv[1]
+    const headers = { 'Host': place, 'Proxy-Authorization': 'Basic ' + btoa(username + ':' + password) }
+    require('http').request(
+      { host: hostname, port, method: 'CONNECT', path: place, headers }
+    ).on('connect', (reply, socket, head) => {
+      console.log(reply.statusCode)
+      if (reply.statusCode !== 200) process.exit(3)
+      socket.on('data', data => console.log(String(data))).on('end', () => process.exit())
+      socket.write('GET / HTTP/1.1\\r\\nHost: ' + place + '\\r\\nConnection: close\\r\\n\\r\\n')
+    }).end()`
+  const listed = join(home.skills, 'listed')
+  mkdirSync(listed)
+  writeFileSync(join(listed, 'skill.toml'), `description = "Reach a place"
+[permissions]
+network = ["${web.host}"]
+[[tools]]
+name = "get"
+description = "Get"
+command = [${JSON.stringify(node)}, "-e", ${JSON.stringify(code)}, "{{place}}"]
+[[tools.parameters]]
+name = "place"
+type = "string"
+description = "Host and port"
+required = true
+`)
+  const server = await startServer(home, ['--isolation-mode', 'required'])
+  t.teardown(() => server.kill())
+  const get = async (place: string): Promise<Record<string, unknown>> => {
+    const call = { skill_name: 'listed', tool_name: 'get', parameters: { place } }
+    return (await request(server.url, '/api/execute', call)).body
+  }
+  t.match(await get(web.host), { status: 'success', output: /^200\n[^]*reached/ })
+  const own = new URL(server.url).host
+  const refused = await get(own)
+  const message = `listed may not reach ${own}: permissions.network lists ${web.host}`
+  t.match(refused, { error: { code: 'TOOL_EXECUTION_FAILED', details: { exit_code: 3, network: [message] } } })
+  t.equal(await server.stop(), 0)
 })

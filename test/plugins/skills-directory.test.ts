@@ -61,7 +61,7 @@ async function open (
 t.test('a native skill', async t => {
   const skills = directory(t, {
     'greet/skill.toml':
-      `name = "greet"\nversion = "1.2.3"\n[permissions]\nnetwork = true\nwrite = ["/tmp", "~/x", "{{text}}"]\nenv = ["HOME"]\n
+      `name = "greet"\nversion = "1.2.3"\n[permissions]\nnetwork = true\nwrite = ["/tmp", "~/x", "{{text}}"]\nenv = ["HOME"]\nread = ["~/notes"]\nisolation = "sandbox"\n
 [[tools]]\nname = "hi"\ndescription = "Greet"\ncommand = ["echo", ["--to", "{{name}}"], "{{text}}"]\nstdin = "{{text}}"\ntimeout_ms = 500\n
 [[tools.parameters]]\nname = "text"\ntype = "string"\ndescription = "T"\ndefault = "hello"\nallow_dash = true\nmaxLength = 5\n
 [[tools.parameters]]\nname = "name"\ntype = "string"\ndescription = "N"\nsecret = true\n`,
@@ -73,7 +73,9 @@ t.test('a native skill', async t => {
   t.match(skill, {
     description: 'Greets people', version: '1.2.3', runtime: 'native', instructions: '# How\n\nPolitely.',
     directory: join(skills, 'greet'), trusted: false,
-    permissions: { network: true, write: ['/tmp', '~/x', '{{text}}'], env: ['HOME'] }
+    permissions: {
+      network: true, write: ['/tmp', '~/x', '{{text}}'], env: ['HOME'], read: ['~/notes'], isolation: 'sandbox'
+    }
   })
   t.same(skill.tools.map(({ command: _command, ...tool }) => tool), [{
     name: 'hi', description: 'Greet', timeout_ms: 500, secrets: ['name'],
@@ -116,6 +118,7 @@ t.test('script skills: JavaScript in each kind of package, and TypeScript with i
 export default defineSkill({ description: 'Typed', tools: { twice: { description: 'D', parameters: { n: { type: 'integer', description: 'N', required: true, secret: true } }, timeout_ms: 7,
   run: ({ n }): string => \`\${double(n)} \${basename(new URL(import.meta.url).pathname)}\` } } })`,
     'typed/lib/double.ts': 'export const double = (n: number): number => n * 2\n',
+    'listed/skill.js': 'export default { description: "L", permissions: { network: ["*.example.org:443"] }, tools: { go: { description: "Go", run () {} } } }',
     'both/skill.toml': 'description = "From the manifest"\nversion = "2.0.0"\n[permissions]\nnetwork = true\n',
     'both/skill.js': 'export default { description: "x", version: "1.0.0", permissions: { env: ["HOME"] }, tools: { go: { description: "Go", run () {} } } }'
   })
@@ -123,11 +126,12 @@ export default defineSkill({ description: 'Typed', tools: { twice: { description
   const loaded = await source.load(never)
   t.same(loaded.quarantined, [])
   t.same(loaded.skills.map(skill => skill.name).sort(), [
-    'asset', 'both', 'cjs', 'lazy', 'module', 'old', 'placed', 'plain', 'typed'
+    'asset', 'both', 'cjs', 'lazy', 'listed', 'module', 'old', 'placed', 'plain', 'typed'
   ])
   t.match(named(loaded, 'both'), {
     description: 'From the manifest', version: '2.0.0', permissions: { network: true, env: [] }
   })
+  t.same(named(loaded, 'listed').permissions.network, ['*.example.org:443'])
   t.match(named(loaded, 'typed').tools, [
     { name: 'twice', timeout_ms: 7, secrets: ['n'], input_schema: { required: ['n'] } }
   ])
@@ -313,6 +317,18 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
     'bad-write': [
       { 'skill.toml': native('[permissions]\nwrite = ["here"]', 'required = true') },
       /permissions\/write: "here" must be absolute/
+    ],
+    'bad-network': [
+      { 'skill.toml': native('[permissions]\nnetwork = ["example.org", "https://example.org/"]', 'required = true') },
+      /permissions\/network: "https:\/\/example\.org\/" is a URL; name a host, such as "api\.example\.org:443"/
+    ],
+    'bad-network-script': [
+      { 'skill.js': 'export default { description: "x", permissions: { network: ["::1"] }, tools: { go: { description: "x", run () {} } } }' },
+      /permissions\/network: "::1" needs brackets/
+    ],
+    'no-network-list': [
+      { 'skill.toml': native('[permissions]\nnetwork = "example.org"', 'required = true') },
+      /^skill\.toml\/permissions\/network must be /
     ],
     'latin': [{ 'skill.toml': '' }, /^skill\.toml is not valid UTF-8$/],
     'native-module': [

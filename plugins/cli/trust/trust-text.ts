@@ -43,7 +43,7 @@ export function toolsText (skill: SkillDefinition, { colors: { out }, columns }:
     { text: `${name}:${tool.name} ${usage(tool)}`.trimEnd(), style: out.cyan }, tool.description
   ])
   const permissions = [
-    network ? 'may reach the network' : 'no network',
+    networkText(network),
     ...(write.length === 0 ? [] : [`may write to ${write.join(', ')}`]),
     ...(env.length === 0 ? [] : [`gets the variables ${env.join(', ')}`]),
     ...(secrets.length === 0 ? [] : [`gets the secrets ${secrets.join(', ')}`])
@@ -53,6 +53,11 @@ export function toolsText (skill: SkillDefinition, { colors: { out }, columns }:
     paragraph([`Permissions: ${permissions.join('; ')}`], { columns }),
     align(rows, { columns, indent: '  ', widthMax: 40 })
   ].join('')
+}
+
+function networkText (network: SkillDefinition['permissions']['network']): string {
+  if (typeof network === 'boolean') return network ? 'may reach the network' : 'no network'
+  return `may reach ${network.join(', ')}`
 }
 
 /** What changed since a skill was trusted. */

@@ -66,7 +66,7 @@ export class Place {
     const { book, cwd, heapBytesMax } = this.#options
     const { network, env } = this.#task.skill.permissions
     return {
-      network,
+      network: network === true, // `places.ts` refuses a list
       writable: this.#writable,
       hidden: book.secrets,
       paths: [...this.rules, ...neededPaths(), { path: this.module, access: 'read' }],

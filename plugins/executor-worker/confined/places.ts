@@ -1,4 +1,5 @@
-import type { Task } from '../../../kernel/index.ts'
+import type { SkillDefinition, Task } from '../../../kernel/index.ts'
+import { ConfinementError } from '../../toolkit/sandbox/confinement-policy.ts'
 import { writablePaths } from '../../toolkit/sandbox/writable-paths.ts'
 import { Place, type PlaceOptions } from './place.ts'
 
@@ -19,9 +20,11 @@ export class Places {
 
   /**
    * The place of a run.
-   * @throws ConfinementError when it may not write to a path that its parameters name
+   * @throws ConfinementError when it may not write to a path that its parameters name, or its skill lists what it may
+   * reach, which is enforced for commands only
    */
   of (task: Task, module: string): Place {
+    refuseList(task.skill)
     const { key, writable } = this.#keyOf(task, module)
     let place = this.#places.get(key)
     if (place === undefined) {
@@ -54,4 +57,12 @@ export class Places {
       if (place.queue.size === 0 && !this.#isUsed(place)) this.#places.delete(key)
     }
   }
+}
+
+/** Runs no script with less, or more, of the network than its skill lists. */
+function refuseList ({ name, permissions: { network } }: SkillDefinition): void {
+  if (typeof network === 'boolean') return
+  throw new ConfinementError(
+    `${name} lists what it may reach in permissions.network, which is enforced for commands only: trust the skill, or say true or false there`
+  )
 }

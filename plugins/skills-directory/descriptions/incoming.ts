@@ -67,8 +67,9 @@ function isSkill (
   return isText(name) && isText(description) && isMaybeText(version) && isText(runtime) && isText(directory)
     && isMaybeText(module) && isText(revision)
     && (instructions === undefined || (typeof instructions === 'string' && instructions.length <= instructionsMax))
-    && isObject(permissions) && typeof permissions['network'] === 'boolean'
+    && isObject(permissions) && (typeof permissions['network'] === 'boolean' || isTexts(permissions['network']))
     && ['write', 'env', 'secrets'].every(kind => isTexts(permissions[kind]))
+    && (permissions['read'] === undefined || isTexts(permissions['read'])) && isMaybeText(permissions['isolation'])
     && Array.isArray(tools) && tools.length <= toolsMax && tools.every(isTool)
 }
 

