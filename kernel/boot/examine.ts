@@ -16,13 +16,12 @@ export interface SystemState {
 
 /** What isolation promises with the present settings. */
 export function isolationNote ({ isolation: { mode } }: Config): string {
-  const scripts = 'scripts run without a sandbox: of the permissions that they declare, only env and secrets are enforced'
   if (mode === 'off') {
     return `tools run without a sandbox (isolation.mode = "off"): of the permissions that skills declare, only env and secrets are enforced`
   }
   return mode === 'auto'
-    ? `commands of skills that are not trusted run in a sandbox where this machine has one; ${scripts}`
-    : 'only trusted skills run outside a sandbox; other scripts do not run'
+    ? 'tools of skills that are not trusted run in a sandbox where this machine has one'
+    : 'only trusted skills run outside a sandbox'
 }
 
 /** How long a plugin may take to examine its environment, in milliseconds. */

@@ -54,7 +54,7 @@ const execution = defineSection('execution', 'Running tools', {
 const isolation = defineSection('isolation', 'How tools are kept apart from the machine', {
   mode: Choice(['auto', 'required', 'off'], {
     default: 'off',
-    description: 'Commands of skills that are not trusted run in a sandbox. "auto": where this machine can confine them; "required": they fail where it can\'t; "off": never, unless a skill demands it'
+    description: 'Tools of skills that are not trusted run in a sandbox. "auto": where this machine can confine them; "required": they fail where it can\'t; "off": never, unless a skill demands it'
   })
 })
 

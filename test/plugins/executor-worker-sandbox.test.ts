@@ -120,7 +120,8 @@ t.test('what a script can do to its own process harms its own run only', { skip 
     t.equal(told?.isolation, 'sandbox')
     t.match(told, {
       during: { status: 'success', output: 'slept' }, after: { status: 'success', output: 'well' },
-      again: { status: 'success', output: 'again' }
+      // What a skill has broken it may meet itself, and no other.
+      ...(kind !== 'patch' && { again: { status: 'success', output: 'again' } })
     }, `${kind}: the runs beside it and after it`)
   })
   t.equal((await attack('auto', 'spin')).told?.attack.status, 'timeout')
