@@ -16,14 +16,13 @@ export interface SystemState {
 
 /** What isolation promises with the present settings. */
 export function isolationNote ({ isolation: { mode, level } }: Config): string {
-  const scripts = 'scripts run without a sandbox: of the permissions that they declare, only env and secrets are enforced'
   if (mode === 'off') {
     return `tools run without a sandbox (isolation.mode = "off"): of the permissions that skills declare, only env and secrets are enforced`
   }
   const where = level === 'sandbox' ? 'a sandbox' : `a sandbox (${level})`
   return mode === 'auto'
-    ? `commands of skills that are not trusted run in ${where} where this machine has one; ${scripts}`
-    : 'only trusted skills run outside a sandbox; other scripts do not run'
+    ? `tools of skills that are not trusted run in ${where} where this machine has one`
+    : `only trusted skills run outside ${where}`
 }
 
 /** How long a plugin may take to examine its environment, in milliseconds. */

@@ -54,11 +54,11 @@ const execution = defineSection('execution', 'Running tools', {
 const isolation = defineSection('isolation', 'How tools are kept apart from the machine', {
   mode: Choice(['auto', 'required', 'off'], {
     default: 'off',
-    description: 'Commands of skills that are not trusted run in a sandbox. "auto": where this machine can confine them; "required": they fail where it can\'t; "off": never, unless a skill demands it'
+    description: 'Tools of skills that are not trusted run in a sandbox. "auto": where this machine can confine them; "required": they fail where it can\'t; "off": never, unless a skill demands it'
   }),
   level: Choice(CONFINEMENTS, {
     default: 'sandbox',
-    description: 'The isolation that `mode` gives to these skills. "strict": also a home, processes and temporary files of its own for each command; slower'
+    description: 'The isolation that `mode` gives to these skills. "strict", for commands: also a home, processes and temporary files of its own for each command; slower'
   }),
   memory_bytes_max: Type.Integer({
     default: 2048 * mebibyte, minimum: 0, maximum: 2 ** 40,

@@ -22,12 +22,13 @@ if (process.argv[2] !== undefined) {
   const { service: executor, close } = await openPlugin(plugin, {
     config: { isolation: { mode }, execution: { threads: 2, heap_bytes_max: 64 * 1_048_576 } }, data_dir
   })
+  const endless = /"(spin|bomb)"/
   const run = (
     name: string, given: JsonObject, skill: Partial<SkillDefinition>, started: (isolation: Isolation) => void = () => {}
   ): Promise<Outcome> => executor.run(
     {
       execution_id: name, ...callOf('script', { name }, given, { module, trusted: false, ...skill }),
-      timeout_ms: name === 'attack' ? 3_000 : 60_000, config: {}
+      timeout_ms: endless.test(parameters) ? 3_000 : 60_000, config: {}
     },
     { started, progress () {}, log () {} },
     new AbortController().signal

@@ -106,7 +106,7 @@ export class ScriptProcess {
   release (settling: boolean): void {
     this.#work = undefined
     this.#settling = settling
-    this.#program.hold(false)
+    this.#rest()
     this.#unchecked = true
     if (performance.now() - this.#checked_ms >= check_ms) this.checkStrays()
   }
@@ -145,6 +145,11 @@ export class ScriptProcess {
     return this.#whenEnded
   }
 
+  /** While it has nothing to do it keeps nobody waiting, unless its end is waited for. */
+  #rest (): void {
+    if (!this.ending) this.#program.hold(false)
+  }
+
   /** Ends it for what it said: nothing more of it is believed. */
   #refuse (reason: string): void {
     if (this.#program.refused) return
@@ -162,7 +167,7 @@ export class ScriptProcess {
         if (this.#ready) return this.#refuse('word that it is ready, twice')
         this.#ready = true
         clearTimeout(this.#starting)
-        this.#program.hold(false)
+        this.#rest()
         return this.#options.onReady()
       case 'pong':
         return this.#pong === undefined ? this.#refuse('an answer to what was not asked') : this.#pong(true)

@@ -50,14 +50,22 @@ export function openChannel (): Channel {
     send (message) { flush(frameOf(message)) },
     sendLater (message) { later.push(frameOf(message)) },
     giveUp () { exit(1) },
-    listen (take) {
-      const socket = new Socket({ fd: descriptor, readable: true, writable: false })
-      const reader = new FrameReader(frameBytesMax, value => { take(value as ToProcess) }) // the server sent it
-      socket.on('data', (chunk: Buffer) => { reader.add(chunk) })
-      socket.on('error', () => { exit(1) }).on('close', () => { exit(0) })
-      hide(socket)
-    }
+    listen (take) { listen(take, exit) }
   }
+}
+
+function listen (take: (message: ToProcess) => void, exit: (code: number) => never): void {
+  const socket = new Socket({ fd: descriptor, readable: true, writable: false })
+  const reader = new FrameReader(frameBytesMax, value => { take(value as ToProcess) }) // the server sent it
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      reader.add(chunk)
+    } catch {
+      exit(1) // a tool has broken what this runs on
+    }
+  })
+  socket.on('error', () => { exit(1) }).on('close', () => { exit(0) })
+  hide(socket)
 }
 
 /** Node shows what keeps a process alive to whoever asks. */

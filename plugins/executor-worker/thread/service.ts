@@ -44,7 +44,16 @@ export function serve (where: Home): (message: ToThread) => void {
   noteHiddenTimers()
   process.on('uncaughtException', stray)
   process.on('unhandledRejection', stray)
-  return message => { take(message).catch(() => { home.giveUp() }) }
+  return message => { void takeSafely(message) }
+}
+
+/** Without `catch`: a tool may have replaced it. */
+async function takeSafely (message: ToThread): Promise<void> {
+  try {
+    await take(message)
+  } catch {
+    home.giveUp()
+  }
 }
 
 let strays = 0
