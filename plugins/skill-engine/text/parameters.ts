@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/index.ts'
+import type { JsonObject } from '../../../kernel/index.ts'
 
 /** A parameter of a tool: its JSON Schema, with its description, and with its default where one fits. */
 export interface EngineParameter { name: string, required: boolean, schema: JsonObject }
@@ -60,7 +60,8 @@ function fits (type: unknown, value: unknown): boolean {
     case 'number': return typeof value === 'number' && Number.isFinite(value)
     case 'boolean': return typeof value === 'boolean'
     case 'array': return Array.isArray(value) && value.every(item => typeof item === 'string')
-    case 'object': return isObject(value)
+    // The code of the kit uses this file, and gets nothing of the kernel.
+    case 'object': return typeof value === 'object' && value !== null && !Array.isArray(value)
     default: return typeof value === 'string'
   }
 }
