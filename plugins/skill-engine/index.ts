@@ -26,7 +26,6 @@ export default definePlugin({
       secrets: new SecretFile(configHome(process.env), process.env)
     }))
     const watch = new Watch(async () => await (await open()).stamp(), watch_ms, log)
-    scope.defer(() => { watch.stop() })
     return {
       async load (signal) {
         const either = AbortSignal.any([signal, stopped.signal])
@@ -34,8 +33,9 @@ export default definePlugin({
         return await (await open()).load(either)
       },
       watch (changed) {
-        watch.start(changed)
-        return () => { watch.stop() }
+        const stop = watch.start(changed)
+        scope.defer(stop)
+        return stop
       }
     }
   }

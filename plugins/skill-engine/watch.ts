@@ -6,8 +6,6 @@ export class Watch {
   readonly #every_ms: number
   readonly #log: Logger
   #seen: string | undefined
-  #timer: NodeJS.Timeout | undefined
-  #stopped = false
 
   /** @param every_ms 0: never */
   constructor (stamp: () => Promise<string>, every_ms: number, log: Logger) {
@@ -21,31 +19,31 @@ export class Watch {
     if (this.#every_ms > 0) this.#seen = await this.#stamp()
   }
 
-  /** @param changed called when the stamp is another one than at the last look */
-  start (changed: () => void): void {
-    if (this.#every_ms === 0) return
-    this.#stopped = false
-    this.#again(changed)
-  }
-
-  stop (): void {
-    this.#stopped = true
-    clearTimeout(this.#timer)
-  }
-
-  #again (changed: () => void): void {
-    if (this.#stopped) return
-    const check = async (): Promise<void> => {
-      await this.#check(changed)
-      this.#again(changed)
+  /**
+   * @param changed called when the stamp is another one than at the last look
+   * @returns what stops it
+   */
+  start (changed: () => void): () => void {
+    const watching = { stopped: false }
+    let timer: NodeJS.Timeout | undefined
+    const again = (): void => {
+      if (!watching.stopped) timer = setTimeout(() => { void check() }, this.#every_ms).unref()
     }
-    this.#timer = setTimeout(() => { void check() }, this.#every_ms).unref()
+    const check = async (): Promise<void> => {
+      await this.#check(changed, watching)
+      again()
+    }
+    if (this.#every_ms > 0) again()
+    return () => {
+      watching.stopped = true
+      clearTimeout(timer)
+    }
   }
 
-  async #check (changed: () => void): Promise<void> {
+  async #check (changed: () => void, watching: { readonly stopped: boolean }): Promise<void> {
     try {
       const stamp = await this.#stamp()
-      if (this.#stopped || stamp === this.#seen) return
+      if (watching.stopped || stamp === this.#seen) return
       this.#seen = stamp
       changed()
     } catch (error) {

@@ -32,8 +32,9 @@ for (const name of samples) {
   })
 }
 
-const instances = ['greeter-loud', 'greeter-sealed']
-const withoutInstances = ({ skills }: LoadedSkills): SkillDefinition[] => skills.filter(({ name }) => !instances.includes(name))
+const instances = new Set(['greeter-loud', 'greeter-sealed'])
+const withoutInstances = ({ skills }: LoadedSkills): SkillDefinition[] =>
+  skills.filter(({ name }) => !instances.has(name))
 
 function testSkill (t: Test, expected: ExpectedSkill, { skills, warnings = [] }: LoadedSkills): void {
   const skill = skills.find(({ name }) => name === expected.name)
