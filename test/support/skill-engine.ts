@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { execute, messageOf, SkilletError, type JsonObject, type Kernel, type LoadedSkills } from '../../kernel/index.ts'
+import {
+  execute, messageOf, SkilletError, type JsonObject, type Kernel, type LoadedSkills
+} from '../../kernel/index.ts'
 import native from '../../plugins/executor-native/index.ts'
 import worker from '../../plugins/executor-worker/index.ts'
 import engineExecutor from '../../plugins/skill-engine/executor/index.ts'
@@ -43,7 +45,8 @@ export async function sampleFor (t: Test, name: string): Promise<{ folder: strin
   const folder = join(home, name)
   await cp(join(fixtures, name), folder, { recursive: true })
   const expected = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8')) as Expected
-  setVariables(t, { ...Object.fromEntries((expected.unset ?? []).map(key => [key, undefined])), ...expected.environment })
+  const unset = Object.fromEntries((expected.unset ?? []).map(key => [key, undefined]))
+  setVariables(t, { ...unset, ...expected.environment })
   return { folder, expected }
 }
 
@@ -81,7 +84,8 @@ export async function folderOf (t: Test, files: Readonly<Record<string, string>>
 export async function loadFrom (
   t: Test, directories: string[], options: JsonObject = {}, config: JsonObject = {}
 ): Promise<LoadedSkills> {
-  const opened = await openPlugin(engine, { config: { ...config, plugin: { 'skill-engine': { directories, ...options } } } })
+  const plugin = { 'skill-engine': { directories, ...options } }
+  const opened = await openPlugin(engine, { config: { ...config, plugin } })
   t.teardown(() => opened.close())
   return await opened.service.load(new AbortController().signal)
 }

@@ -64,7 +64,9 @@ export function refusalOf ({ network, volumes, extra_args }: Container): string 
   for (const [i, argument] of extra_args.entries()) {
     const [option = '', value = extra_args[i + 1] ?? ''] = argument.split(/=(.*)/s, 2)
     if (option === '--privileged') return '--privileged is not allowed'
-    if (/^--(network|net|pid|ipc|uts|userns)$/.test(option) && value.startsWith('host')) return `${option} "host" is not allowed`
+    if (/^--(network|net|pid|ipc|uts|userns)$/.test(option) && value.startsWith('host')) {
+      return `${option} "host" is not allowed`
+    }
     if (option === '-v' || option === '--volume') further.push(value)
     if (/^-v./.test(argument)) further.push(argument.slice(2).replace(/^=/, ''))
     if (option === '--mount') further.push(/(?:^|,)(?:source|src)=([^,]*)/.exec(value)?.[1] ?? '')

@@ -31,7 +31,9 @@ export interface RefusedEntry { key: string, reason: string, message: string }
  * Reads a manifest (`.skill-engine.toml`, `manifest.toml`). A fault of one entry refuses that entry only.
  * @throws Error in one line when nothing of it can be read
  */
-export function parseManifest (text: string, variables: NodeJS.ProcessEnv): { entries: Entry[], refused: RefusedEntry[] } {
+export function parseManifest (
+  text: string, variables: NodeJS.ProcessEnv
+): { entries: Entry[], refused: RefusedEntry[] } {
   const table = parseToml(text)
   const defaults = readRaw(tableOf(table, 'defaults', ''), 'defaults.', [])
   const entries: Entry[] = []
@@ -92,7 +94,8 @@ function instancesOf (
 function containerOf (
   key: string, value: JsonObject, variables: NodeJS.ProcessEnv, notes: string[]
 ): Container | UnusableInstance | RefusedEntry {
-  const absent: RefusedEntry = { key, reason: 'docker-absent', message: 'the runtime is docker, and the entry has no table "docker" with an image' }
+  const message = 'the runtime is docker, and the entry has no table "docker" with an image'
+  const absent: RefusedEntry = { key, reason: 'docker-absent', message }
   if (!isObject(value['docker']) || value['docker']['image'] === undefined) return absent
   try {
     const container = readContainer(value['docker'], variables, notes)

@@ -48,7 +48,9 @@ export function tableOf (table: JsonObject, key: string, path: string): JsonObje
   const value = table[key]
   if (value === undefined) return {}
   if (!isObject(value)) throw new WrongType(`${path}${key} must be a table`)
-  if (Object.keys(value).length > limits.entries) throw new WrongType(`${path}${key} has more than ${limits.entries} entries`)
+  if (Object.keys(value).length > limits.entries) {
+    throw new WrongType(`${path}${key} has more than ${limits.entries} entries`)
+  }
   return value
 }
 

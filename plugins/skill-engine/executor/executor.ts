@@ -39,8 +39,10 @@ export class EngineExecutor implements Executor {
         const words = [...command, ...buildWords(declared, task.parameters)]
         return await this.#runCommand(words, settings, task, observer, signal)
       }
-      case 'container':
-        return await this.#runCommand([...target.command, ...argumentsOf(task.parameters)], noSettings, task, observer, signal)
+      case 'container': {
+        const words = [...target.command, ...argumentsOf(task.parameters)]
+        return await this.#runCommand(words, noSettings, task, observer, signal)
+      }
       case 'script': return await this.#runScript(target, task, observer, signal)
     }
   }

@@ -35,7 +35,8 @@ export class CodeCache {
 
   /** Writes a module that presents built code as a script skill. @returns its absolute path */
   async present (file: string, tools: readonly string[], instance: string): Promise<string> {
-    const code = `import { adapter } from ${JSON.stringify(`./${file}?of=${encodeURIComponent(instance)}`)}\nexport default adapter(${JSON.stringify(tools)})\n`
+    const url = JSON.stringify(`./${file}?of=${encodeURIComponent(instance)}`)
+    const code = `import { adapter } from ${url}\nexport default adapter(${JSON.stringify(tools)})\n`
     const path = join(this.#options.cache_dir, `${hashOf(code)}.mjs`)
     if (!await use(path)) await replaceFile(path, code, { durable: false })
     return path

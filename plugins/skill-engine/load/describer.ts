@@ -70,7 +70,8 @@ function errorText (error: unknown): string {
 
 /** Checks the message of a thread in which foreign code ran. */
 function readReply (value: unknown): DescribeReply {
-  const odd: DescribeReply = { fault: 'code-error', message: 'the code sent the server a message while it was described' }
+  const message = 'the code sent the server a message while it was described'
+  const odd: DescribeReply = { fault: 'code-error', message }
   if (typeof value !== 'string' || value.length > replyMax) return odd
   let reply: unknown
   try {

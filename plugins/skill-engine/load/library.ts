@@ -118,9 +118,8 @@ async function isWithin (folder: string, directories: readonly string[]): Promis
   if (real === undefined) return false
   for (const directory of directories) {
     const place = await realpath(directory).catch(() => undefined)
-    if (place !== undefined && (real === place || real.startsWith(place === dirname(place) ? place : `${place}${sep}`))) {
-      return true
-    }
+    if (place === undefined) continue
+    if (real === place || real.startsWith(place === dirname(place) ? place : `${place}${sep}`)) return true
   }
   return false
 }

@@ -41,7 +41,8 @@ async function orRefused (name: string, path: string, reading: Promise<EngineSki
     return await reading
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { name, path: error.path === '' ? path : error.path, reason: error.reason, message: brief(error.message, 1_000) }
+    const { reason, message } = error
+    return { name, path: error.path === '' ? path : error.path, reason, message: brief(message, 1_000) }
   }
 }
 
@@ -72,7 +73,7 @@ async function readEntry (file: string, entry: Entry, codes: CodeCache, signal: 
     case 'image':
       throw new Refusal('docker-absent', file, `the source ${source} is an image, and the runtime is not docker`)
     case 'installed':
-      throw new Refusal('not-installed', file, `the source ${source} names a skill of the engine's own store: name its folder`)
+      throw new Refusal('not-installed', file, `the source ${source} is in the engine's own store: name its folder`)
     case 'path':
   }
   const place = resolve(folder, source)

@@ -1,5 +1,7 @@
 import { SkilletError, type JsonObject } from '../../../kernel/index.ts'
 
+const dashed = 'must not begin with "-": it would pass for an option'
+
 /** Parameters whose value stands alone. */
 const isBare = (name: string): boolean => name === '' || name === 'arg' || name === 'resource'
 
@@ -19,13 +21,13 @@ function pair (name: string, value: unknown): string[] {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (text.includes('\0') || !text.isWellFormed()) throw refuse(name, 'must not hold a NUL or half a character')
   if (isBare(name)) {
-    if (text.startsWith('-')) throw refuse(name, 'must not begin with "-": it would pass for an option')
+    if (text.startsWith('-')) throw refuse(name, dashed)
     return [text]
   }
   const option = `${name.length === 1 ? '-' : '--'}${name}`
   if (text === 'true') return [option]
   if (text === 'false') return []
-  if (text.startsWith('-') && typeof value === 'string') throw refuse(name, 'must not begin with "-": it would pass for an option')
+  if (text.startsWith('-') && typeof value === 'string') throw refuse(name, dashed)
   return [option, text]
 }
 

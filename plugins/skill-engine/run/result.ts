@@ -42,8 +42,8 @@ function readInner (table: Record<string, unknown>): Read {
 export function readVerdict (value: unknown): string | undefined {
   const parsed = typeof value === 'string' ? parse(value) : value
   if (!isTable(parsed)) return undefined
-  const said = [parsed['err'], parsed['error'], ...(parsed['success'] === false ? [parsed['errorMessage'], parsed['error_message']] : [])]
-    .find(isSet)
+  const failed = parsed['success'] === false ? [parsed['errorMessage'], parsed['error_message']] : []
+  const said = [parsed['err'], parsed['error'], ...failed].find(isSet)
   if (said !== undefined) return textOf(said)
   return parsed['success'] === false || parsed['valid'] === false ? 'validateConfig refuses the settings' : undefined
 }

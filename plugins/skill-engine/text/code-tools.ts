@@ -1,6 +1,8 @@
 import { compileCheck, isObject, type JsonObject } from '../../../kernel/index.ts'
 import { brief, isToolName } from './names.ts'
-import { castDefault, isType, parametersMax, schemaOfType, type EngineParameter, type EngineTool } from './parameters.ts'
+import {
+  castDefault, isType, parametersMax, schemaOfType, type EngineParameter, type EngineTool
+} from './parameters.ts'
 
 /** The most tools of a skill. */
 export const toolsMax = 1_000

@@ -105,7 +105,8 @@ function rowItem (columns: readonly string[], cells: readonly string[]): Paramet
   const cell = (column: string): string => cells[columns.indexOf(column)] ?? ''
   const name = (cells[0] ?? '').replaceAll('`', '').replaceAll('**', '')
   if (name === '' || name.length > 128 || /\s/.test(name) || /^:?-+:?$/.test(name)) return []
-  const schema: JsonObject = { ...schemaOfType(cell('type').replaceAll('`', '').toLowerCase()), description: cell('description') }
+  const type = schemaOfType(cell('type').replaceAll('`', '').toLowerCase())
+  const schema: JsonObject = { ...type, description: cell('description') }
   const text = cell('default').replaceAll('`', '')
   const value = text === '' || text === '-' ? undefined : castDefault(schema['type'], text)
   if (value !== undefined) schema['default'] = value

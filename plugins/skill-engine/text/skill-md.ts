@@ -62,7 +62,9 @@ function split (text: string): { yaml: string | undefined, body: string } {
 export function parseYaml (yaml: string, about: string): JsonObject {
   const document = parseDocument(yaml, { schema: 'core', uniqueKeys: true, prettyErrors: false })
   const [problem] = document.errors
-  if (problem !== undefined) throw new Error(`${about} between --- and --- is not valid YAML: ${brief(problem.message)}`)
+  if (problem !== undefined) {
+    throw new Error(`${about} between --- and --- is not valid YAML: ${brief(problem.message)}`)
+  }
   let values: unknown
   try {
     values = document.toJS({ maxAliasCount: 100 })

@@ -47,7 +47,9 @@ async function bundled (entry: string): Promise<{ code: string, inputs: string[]
       target: 'node20',
       alias: { '@skill-engine/sdk': beside('./sdk.js') },
       define: {
-        'import.meta.url': '__place.url', 'import.meta.filename': '__place.file', 'import.meta.dirname': '__place.folder',
+        'import.meta.url': '__place.url',
+        'import.meta.filename': '__place.file',
+        'import.meta.dirname': '__place.folder',
         __filename: '__place.file', __dirname: '__place.folder'
       },
       banner: { js: `import { createRequire as __createRequire } from 'node:module'; const __place = { url: ${url}, file: ${file}, folder: ${place} }; const require = __createRequire(__place.url);` },

@@ -6,7 +6,14 @@ export interface KitParameter {
   paramType?: string
   required?: boolean
   defaultValue?: unknown
-  validation?: { pattern?: string, minLength?: number, maxLength?: number, minimum?: number, maximum?: number, enum?: unknown[] }
+  validation?: {
+    pattern?: string
+    minLength?: number
+    maxLength?: number
+    minimum?: number
+    maximum?: number
+    enum?: unknown[]
+  }
 }
 
 /** The arguments for a handler: with defaults, of their types, and checked. */

@@ -10,7 +10,8 @@ interface ClientOptions {
   headers?: Record<string, string>
 }
 interface Reply { ok: boolean, status: number, statusText: string, headers: Record<string, string>, data: unknown }
-interface RequestOptions { method?: string, url: string, headers?: Record<string, string>, body?: unknown, timeout?: number }
+type Headers = Record<string, string>
+interface RequestOptions { method?: string, url: string, headers?: Headers, body?: unknown, timeout?: number }
 type Call = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>
 
 /** Sends a request. Resolves whatever the status is; rejects when there is no answer. */
@@ -34,7 +35,9 @@ export async function httpRequest (options: RequestOptions): Promise<Reply> {
 }
 
 /** A client that adds a token of the settings to each request. */
-export function createAuthenticatedClient (options: ClientOptions): Record<'get' | 'post' | 'put' | 'patch' | 'delete', Call> {
+export function createAuthenticatedClient (
+  options: ClientOptions
+): Record<'get' | 'post' | 'put' | 'patch' | 'delete', Call> {
   const { baseUrl, headers: always = {} } = options
   const call = (method: string): Call => async (path, body, headers = {}) => {
     const url = `${baseUrl.replace(/\/$/, '')}${path.startsWith('/') ? path : `/${path}`}`
@@ -51,7 +54,7 @@ export function createAuthenticatedClient (options: ClientOptions): Record<'get'
   return { get: call('GET'), post: call('POST'), put: call('PUT'), patch: call('PATCH'), delete: call('DELETE') }
 }
 
-function authorization ({ authType, tokenKey = 'TOKEN', headerName = 'X-API-Key' }: ClientOptions): Record<string, string> {
+function authorization ({ authType, tokenKey = 'TOKEN', headerName = 'X-API-Key' }: ClientOptions): Headers {
   const token = process.env[tokenKey.startsWith('SKILL_') ? tokenKey : `SKILL_${tokenKey.toUpperCase()}`]
   if (token === undefined || authType === undefined) return {}
   if (authType === 'api-key') return { [headerName]: token }

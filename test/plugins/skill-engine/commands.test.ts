@@ -53,10 +53,13 @@ t.test('a value that is a part of a command is split once more; a skill that ans
   const any = paste(({ args }) => `git ${String(args)}`)
   t.same((await any({ args: "log --format='%h %an'" })).safe, ['git', 'log', '--format=%h %an'])
   let calls = 0
-  t.same(await safeCommand('git show "a b"', { x: 'a b' }, async () => { calls++; return undefined }), ['git', 'show', 'a b'])
+  const plain = await safeCommand('git show "a b"', { x: 'a b' }, async () => { calls++; return undefined })
+  t.same(plain, ['git', 'show', 'a b'])
   t.equal(calls, 1)
-  t.same(await safeCommand('git show x', { x: 'x' }, async () => { throw new Error('asked without need') }), ['git', 'show', 'x'])
-  t.same(await safeCommand('git zq1qz "a b"', { x: 'a b' }, async p => `Command: git zq1qz "${String(p['x'])}"`), ['git', 'zq1qz', 'a b'])
+  const unasked = async (): Promise<string> => { throw new Error('asked without need') }
+  t.same(await safeCommand('git show x', { x: 'x' }, unasked), ['git', 'show', 'x'])
+  const taken = async (p: Record<string, unknown>) => `Command: git zq1qz "${String(p['x'])}"`
+  t.same(await safeCommand('git zq1qz "a b"', { x: 'a b' }, taken), ['git', 'zq1qz', 'a b'])
 })
 
 t.test('results of every shape', async t => {
@@ -68,12 +71,16 @@ t.test('results of every shape', async t => {
     [{ ok: { success: false, error_message: 's' } }, { failure: 's' }]
   ]
   for (const [value, read] of cases) t.same(readResult(value), read, JSON.stringify(value))
-  for (const value of [undefined, null, 7, [], {}, { colour: 1 }, { ok: 7 }]) t.match(readResult(value), { failure: /result/ })
-  t.same(['{"ok":null}', { ok: null, error: 'no' }, { err: 'e' }, undefined].map(readVerdict), [undefined, 'no', 'e', undefined])
+  for (const value of [undefined, null, 7, [], {}, { colour: 1 }, { ok: 7 }]) {
+    t.match(readResult(value), { failure: /result/ })
+  }
+  const verdicts = ['{"ok":null}', { ok: null, error: 'no' }, { err: 'e' }, undefined].map(readVerdict)
+  t.same(verdicts, [undefined, 'no', 'e', undefined])
 })
 
 t.test('words and programs of a skill without code', async t => {
-  t.same(buildWords(['arg', 'n', 'all', 'off'], { off: false, all: 'true', n: -3, arg: ['a b', 'c'] }), ['a b', 'c', '-n', '-3', '--all'])
+  const words = buildWords(['arg', 'n', 'all', 'off'], { off: false, all: 'true', n: -3, arg: ['a b', 'c'] })
+  t.same(words, ['a b', 'c', '-n', '-3', '--all'])
   t.throws(() => buildWords(['arg'], { arg: '--exec=x' }), { code: 'INVALID_PARAMETERS' })
   t.throws(() => buildWords(['a'], { a: '-x' }), { code: 'INVALID_PARAMETERS' })
   const list = ['git', 'psql', 'kubectl']

@@ -12,7 +12,8 @@ const sample = (file: string): string => readFileSync(`${samples}${file}`, 'utf8
 t.test('interpolation', async t => {
   const env = { SET: 'v', EMPTY: '', SERVICE_API_KEY: 'of the server' }
   const cases: [string, string][] = [
-    ['a${SET}b', 'avb'], ['${EMPTY:-x}', ''], ['${NO:-x}', 'x'], ['<${NO:-${SET}}>', '<${SET}>'], ['$SET ~ \\n', '$SET ~ \\n'],
+    ['a${SET}b', 'avb'], ['${EMPTY:-x}', ''], ['${NO:-x}', 'x'], ['<${NO:-${SET}}>', '<${SET}>'],
+    ['$SET ~ \\n', '$SET ~ \\n'],
     ['${open', '${open'], ['${NO:-}', ''], ['${SERVICE_API_KEY:-kept}', 'kept']
   ]
   for (const [text, filled] of cases) t.equal(interpolate(text, env), filled, text)
@@ -49,7 +50,8 @@ t.test('a wrong entry of a manifest is refused alone', async t => {
 
 t.test('a container: its vector, and what the policy refuses', async t => {
   const read = (more: object) => readContainer({ image: 'i', ...more }, {}, [])
-  t.same(containerCommand(read({}), ['-x', 'two words']), ['docker', 'run', '--rm', '--network', 'none', 'i', '-x', 'two words'])
+  const plain = ['docker', 'run', '--rm', '--network', 'none', 'i', '-x', 'two words']
+  t.same(containerCommand(read({}), ['-x', 'two words']), plain)
   for (const more of [
     { network: 'host' }, { extra_args: ['--privileged'] }, { extra_args: ['--privileged=true'] },
     { extra_args: ['--network', 'host'] }, { extra_args: ['--pid=host'] }, { extra_args: ['-v', '/root/.ssh:/x'] },

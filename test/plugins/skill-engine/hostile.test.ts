@@ -31,13 +31,13 @@ t.test('whatever a folder holds, it is refused alone, with its fault', async t =
   t.same(skills.map(({ name }) => name), ['good', 'posts'])
   const errors = Object.fromEntries(quarantined.map(({ name, error }) => [name, error]))
   t.match(errors, {
-    aliases: /frontmatter: .*aliases?|Excessive/i, cyclic: /no JSON/, endless: /longer than 4 s/, exits: /ended its thread/,
-    huge: /600007 bytes/, many: /10000 tools/, memory: /memory|heap/i, never: /longer than|ended its thread/, rejects: /late/,
-    throws: /no tools today/
+    aliases: /frontmatter: .*alias/i, cyclic: /no JSON/, endless: /longer than 4 s/, exits: /ended its thread/,
+    huge: /600007 bytes/, many: /10000 tools/, memory: /memory/, never: /longer than|ended its thread/,
+    rejects: /late/, throws: /no tools today/
   })
 })
 
-t.test('files that are no files, and links in a circle, are passed over', { skip: process.platform === 'win32' }, async t => {
+t.test('files that are no files, and links in a circle, are passed over', async t => {
   const folder = await folderOf(t, { 'a/skill.js': good, 'b/x': '' })
   spawnSync('mkfifo', [join(folder, 'a', 'skill.config.toml'), join(folder, 'b', 'SKILL.md')])
   spawnSync('ln', ['-s', 'loop', join(folder, 'loop')])
@@ -77,5 +77,6 @@ t.test('values that would pass for options are refused before anything runs', as
   t.match(await callTool(kernel, 'git', 'log', { arg: '--output=/tmp/x' }), { error: { code: 'INVALID_PARAMETERS' } })
   t.match(await callTool(kernel, 'git', 'log', { since: '-x' }), { error: { code: 'INVALID_PARAMETERS' } })
   t.match(await callTool(kernel, 'git', 'log', { other: 'x' }), { error: { code: 'INVALID_PARAMETERS' } })
-  t.same(await callTool(kernel, 'git', 'log', { since: '$(id); | x' }), { command: ['git', 'log', '--since', '$(id); | x'] })
+  const whole = await callTool(kernel, 'git', 'log', { since: '$(id); | x' })
+  t.same(whole, { command: ['git', 'log', '--since', '$(id); | x'] })
 })

@@ -5,7 +5,9 @@ import type { JsonObject, Plugin } from '../../../kernel/index.ts'
 import engine from '../../../plugins/skill-engine/index.ts'
 import { skillsSection } from '../../../plugins/skills-directory/settings.ts'
 import { forTap, openPlugin, testSkillSource } from '../../../plugins/testing/index.ts'
-import { callTool, fakePrograms, folderOf, loadFrom, openEngine, sampleFor, setVariables, temporary } from '../../support/skill-engine.ts'
+import {
+  callTool, fakePrograms, folderOf, loadFrom, openEngine, sampleFor, setVariables, temporary
+} from '../../support/skill-engine.ts'
 
 t.setTimeout(280_000)
 
@@ -114,7 +116,8 @@ t.test('as a source of skills', t => {
         'good/skill.js': code, 'broken/skill.js': 'export',
         'text/SKILL.md': '---\nname: git\ndescription: G\n---\n## Tools\n### version\nV\n'
       })
-      return await openPlugin(engine, { config: { plugin: { 'skill-engine': { directories: [folder], watch_ms: 20 } } } })
+      const options = { directories: [folder], watch_ms: 20 }
+      return await openPlugin(engine, { config: { plugin: { 'skill-engine': options } } })
     },
     async change () {
       await rm(join(folder, 'text', 'SKILL.md'), { force: true })

@@ -22,9 +22,10 @@ for (const name of samples) {
     testRefused(t, expected.refused, loaded)
     const kernel = await openEngine(t, [folder])
     for (const skill of expected.skills) {
-      for (const call of skill.calls.filter(call => call.without_config !== true)) await testCall(t, kernel, skill, call)
+      for (const call of skill.calls) if (call.without_config !== true) await testCall(t, kernel, skill, call)
     }
-    const bare = expected.skills.flatMap(skill => skill.calls.filter(call => call.without_config).map(call => ({ skill, call })))
+    const bare = expected.skills.flatMap(skill =>
+      skill.calls.filter(call => call.without_config).map(call => ({ skill, call })))
     if (bare.length === 0) return
     await rm(join(folder, 'skill.config.toml'))
     const other = await openEngine(t, [folder])
@@ -46,7 +47,7 @@ function testSkill (t: Test, expected: ExpectedSkill, { skills, warnings = [] }:
   t.ok(skill.description.startsWith(expected.description), `${expected.name}: ${skill.description}`)
   for (const { name } of expected.services ?? []) t.ok(skill.description.includes(name), 'services are shown')
   t.same(skill.tools.map(({ name, description, input_schema }) => ({ name, description, parameters: input_schema })),
-    expected.tools.map(({ name, description, parameters }) => ({ name, description, parameters: asServed(parameters) })))
+    expected.tools.map(tool => ({ ...tool, parameters: asServed(tool.parameters) })))
   const notes = warnings.filter(({ name }) => name === expected.name).map(({ warning }) => warning.split(' (')[0])
   t.same(notes.sort(), expected.notes.map(note => note.split(' (')[0]).sort(), `notes of ${expected.name}`)
 }
@@ -73,7 +74,8 @@ function testRefused (
 ): void {
   t.equal(quarantined.length, expected.length, JSON.stringify(quarantined))
   for (const { folder, name, reason, message_has } of expected) {
-    const found = quarantined.find(({ name: found, error }) => error.startsWith(`${reason}: `) && found === (name ?? folder))
+    const found = quarantined.find(found =>
+      found.error.startsWith(`${reason}: `) && found.name === (name ?? folder))
     t.ok(found, `${name ?? folder} is refused`)
     t.ok(found?.error.includes(message_has), `${found?.error} has ${message_has}`)
     t.ok(folder === undefined || found?.path.includes(folder), `${found?.path} is in ${basename(folder ?? '')}`)

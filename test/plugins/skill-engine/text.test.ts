@@ -33,10 +33,12 @@ t.test('frontmatter is read, or may be missing, and says why it can\'t be read',
   const { name, version, allowedTools } = parseSkillMd(sample('git-reader/SKILL.md'))
   t.same({ name, version, allowedTools }, { name: 'git-reader', version: '0.3.0', allowedTools: ['git', 'Read'] })
   t.same(parseSkillMd(sample('postcard/SKILL.md')).allowedTools, ['write', 'sender'], 'as a list')
-  t.equal(parseSkillMd(sample('workspace/plain-git/SKILL.md')).firstParagraph, 'Nothing but a description of subcommands.')
+  const { firstParagraph } = parseSkillMd(sample('workspace/plain-git/SKILL.md'))
+  t.equal(firstParagraph, 'Nothing but a description of subcommands.')
   t.throws(() => parseSkillMd(sample('broken/open-frontmatter/SKILL.md')), /---/)
   t.throws(() => parseSkillMd(sample('broken/half-good/SKILL.md')), /YAML/)
-  const bomb = Array.from({ length: 12 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(i === 0 ? 'x' : `*a${i}`).join(', ')}]`)
+  const bomb = Array.from({ length: 12 }, (_, i) =>
+    `a${i + 1}: &a${i + 1} [${Array(9).fill(i === 0 ? 'x' : `*a${i}`).join(', ')}]`)
   t.throws(() => parseSkillMd(`---\na0: 1\n${bomb.join('\n')}\n---\n`), /can't be read/, 'aliases that multiply')
   t.throws(() => parseSkillMd(`---\nname: ${'x'.repeat(70_000)}\n---\n`), /characters/)
 })
@@ -50,7 +52,9 @@ t.test('a circle of tools that inherit ends, and many that inherit twice take no
 })
 
 t.test('a huge text is read in linear time: ten times the text does not take a hundred times as long', async t => {
-  const piece = '### a\n<!-- x\n**Parameters**:\n- `a` ((((((( (default: (((\n| Parameter | Required |\n|--|\n**a **b ``` --> \n'
+  const piece = [
+    '### a', '<!-- x', '**Parameters**:', '- `a` ((((((( (default: (((', '| Parameter | Required |', '|--|', '**a **b ``` --> ', ''
+  ].join('\n')
   const time = (times: number): number => {
     const began = performance.now()
     parseSkillMd(`## Tools\n${piece.repeat(times)}`)
@@ -76,7 +80,8 @@ t.test('tools of code: what can\'t be offered is left out with a note, and a wro
     'validation-dropped (maxLength): p.s', 'validation-dropped (pattern): p.s'
   ])
   t.throws(() => toolsOfCode('prose', []), /list/)
-  t.throws(() => toolsOfCode(Array.from({ length: 10_000 }, (_, i) => ({ name: `t${i}` })), []), new RegExp(String(toolsMax)))
+  const many = Array.from({ length: 10_000 }, (_, i) => ({ name: `t${i}` }))
+  t.throws(() => toolsOfCode(many, []), new RegExp(String(toolsMax)))
 })
 
 t.test('names', async t => {
