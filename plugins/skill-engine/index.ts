@@ -27,10 +27,10 @@ export default definePlugin({
     }))
     const watch = new Watch(async () => await (await open()).stamp(), watch_ms, log)
     return {
-      async load (signal) {
+      async load (signal, only) {
         const either = AbortSignal.any([signal, stopped.signal])
         await watch.look()
-        return await (await open()).load(either)
+        return await (await open()).load(either, only)
       },
       watch (changed) {
         const stop = watch.start(changed)

@@ -52,6 +52,7 @@ export function parseToml (text: string): JsonObject {
     const place = error instanceof Error && 'line' in error && 'column' in error
       ? `:${String(error.line)}:${String(error.column)} `
       : ' '
-    throw new WrongType(`${place}is not valid TOML: ${brief(messageOf(error).replace(/^Invalid TOML document: /, ''), 120)}`, { cause: error })
+    const [first = ''] = messageOf(error).replace(/^Invalid TOML document: /, '').split('\n', 1)
+    throw new WrongType(`${place}is not valid TOML: ${brief(first, 120)}`, { cause: error })
   }
 }

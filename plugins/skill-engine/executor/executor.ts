@@ -6,7 +6,8 @@ import { buildWords } from '../run/build-words.ts'
 import { variablesOf, type RunSettings, type Target } from '../run/settings.ts'
 import { commandMark } from '../run/split-command.ts'
 import { readVector } from './read-vector.ts'
-import { hasSecrets, withoutSecrets } from './without-secrets.ts'
+import { targetOf } from './target.ts'
+import { cleanerOf, hasSecrets, withoutSecrets } from './without-secrets.ts'
 
 /**
  * Runs tools of the Skill Engine's skills: their code by the executor of scripts, and commands by the executor of
@@ -52,19 +53,20 @@ export class EngineExecutor implements Executor {
   ): Promise<Outcome> {
     const { skill, tool } = task
     let began_ms = performance.now()
+    const clean = cleanerOf(settings)
     const first: TaskObserver = {
       started (isolation, ago_ms = 0) {
         began_ms = performance.now() - ago_ms
         observer.started(isolation, ago_ms)
       },
-      progress: (...progress) => { observer.progress(...progress) },
-      log: (...line) => { observer.log(...line) }
+      progress: (done, total, text) => { observer.progress(done, total, text === undefined ? text : clean(text)) },
+      log: (level, text) => { observer.log(level, clean(text)) }
     }
     const script = {
       ...task,
       skill: { ...skill, runtime: 'script' },
       tool: { ...tool, runtime: 'script' },
-      config: { skill_engine: settings }
+      ...asSecrets(settings, task.secrets)
     }
     const outcome = withoutSecrets(await this.#executor('script').run(script, first, signal), settings)
     if (outcome.status !== 'success' || !outcome.output.startsWith(commandMark)) return outcome
@@ -107,6 +109,18 @@ export class EngineExecutor implements Executor {
   }
 }
 
+/**
+ * Settings for the script thread. Those that are secret go the way of the user's secrets, so that the thread runs no
+ * other skill afterwards.
+ */
+function asSecrets (settings: RunSettings, secrets: Task['secrets']): Pick<Task, 'config' | 'secrets'> {
+  const entries = Object.entries(settings.config)
+  const isSecret = ([key]: [string, string]): boolean => settings.secret_keys.includes(key)
+  const all = { ...Object.fromEntries(entries.filter(isSecret)), ...secrets }
+  const config = Object.fromEntries(entries.filter(entry => !isSecret(entry)))
+  return { config: { skill_engine: { ...settings, config } }, ...(Object.keys(all).length > 0 && { secrets: all }) }
+}
+
 const noSettings: RunSettings = { config: {}, env: {}, secret_keys: [] }
 
 /** An observer that passes all on, but for live output that could hold a secret setting. */
@@ -118,11 +132,6 @@ function relay (observer: TaskObserver, settings: RunSettings): TaskObserver {
     log: (...line) => { observer.log(...line) },
     ...(output !== undefined && !hasSecrets(settings) && { output: text => { output.call(observer, text) } })
   }
-}
-
-function targetOf ({ name, target }: ToolDefinition): Target {
-  if (target === undefined) throw new Error(`the tool ${name} does not say how it is run`)
-  return target as unknown as Target // the source of this plugin made it
 }
 
 /** The arguments for the program in a container. @throws SkilletError INVALID_PARAMETERS */

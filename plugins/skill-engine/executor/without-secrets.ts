@@ -10,14 +10,19 @@ export function hasSecrets (settings: RunSettings): boolean {
   return secretsIn(settings).length > 0
 }
 
+/** What takes the values of secret settings out of a text. */
+export function cleanerOf (settings: RunSettings): (text: string) => string {
+  const values = secretsIn(settings)
+  return text => values.reduce((text, value) => text.replaceAll(value, '[secret]'), text)
+}
+
 /**
  * An outcome without the values of settings that are secret. Those that are the server's secrets the kernel removes;
  * these stand in the skill's own files.
  */
 export function withoutSecrets (outcome: Outcome, settings: RunSettings): Outcome {
-  const values = secretsIn(settings)
-  if (values.length === 0) return outcome
-  const clean = (text: string): string => values.reduce((text, value) => text.replaceAll(value, '[secret]'), text)
+  if (!hasSecrets(settings)) return outcome
+  const clean = cleanerOf(settings)
   const output = clean(outcome.output)
   if (outcome.status !== 'failed') return { ...outcome, output }
   return { ...outcome, output, error: { ...outcome.error, message: clean(outcome.error.message) } }

@@ -79,7 +79,7 @@ function describe ({ description, services }: EngineSkill, instance: Instance | 
   const needs = services.map(({ name, optional }) => optional ? `${name} (optional)` : name)
   return [
     description,
-    ...(instance?.description === undefined ? [] : [instance.description]),
+    ...(instance?.description === undefined ? [] : [`(${instance.description})`]),
     ...(needs.length === 0 ? [] : [`Speaks to: ${needs.join(', ')}.`])
   ].join(' ').trim()
 }

@@ -40,12 +40,21 @@ export class Library {
     this.#codes = new CodeCache({ cache_dir, limit_ms: describe_ms, heap_bytes_max }, log)
   }
 
-  /** Reads all directories. Rejects only with the signal's reason, or for a fault of the server. */
-  async load (signal: AbortSignal): Promise<LoadedSkills> {
+  /**
+   * Reads all directories. Rejects only with the signal's reason, or for a fault of the server.
+   * @param only the name of the only skill that the caller needs
+   */
+  async load (signal: AbortSignal, only?: string): Promise<LoadedSkills> {
     signal.throwIfAborted()
     const loading = this.#last.then(() => this.#load(signal))
     this.#last = loading.catch(() => {})
-    return await loading
+    const loaded = await loading
+    if (only === undefined) return loaded
+    const isIt = ({ name }: { name: string }): boolean => name === only
+    const { skills, quarantined, warnings = [] } = loaded
+    return {
+      skills: skills.filter(isIt), quarantined: quarantined.filter(isIt), warnings: warnings.filter(isIt)
+    }
   }
 
   async #load (signal: AbortSignal): Promise<LoadedSkills> {

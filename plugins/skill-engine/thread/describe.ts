@@ -40,7 +40,7 @@ async function describe (): Promise<DescribeReply> {
   try {
     skill = skillModuleOf(loaded)
   } catch (error) {
-    return fault('exports-missing', `${name}: ${messageOf(error)}`)
+    return fault('exports-missing', `${name}: ${error instanceof Error ? error.message : messageOf(error)}`)
   }
   try {
     const metadata = parsedValue(await skill.getMetadata?.())
