@@ -32,7 +32,8 @@ export async function examine (
 
 async function isThere (program: string, path: string): Promise<boolean> {
   for (const folder of path.split(delimiter)) {
-    if (await access(join(folder === '' ? '.' : folder, program), constants.X_OK).then(() => true, () => false)) return true
+    const file = join(folder === '' ? '.' : folder, program)
+    if (await access(file, constants.X_OK).then(() => true, () => false)) return true
   }
   return false
 }

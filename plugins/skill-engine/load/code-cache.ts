@@ -10,11 +10,17 @@ const recipe = '1'
 /** A file of the cache that nobody used for this time is removed, in milliseconds. */
 const unusedMax_ms = 14 * 24 * 60 * 60 * 1000
 
+/** The most skills that are described at the same time. */
+const describingMax = 4
+
 /** Describes the code of skills: from the cache, while none of its files changes, else by running it. */
 export class CodeCache {
   readonly #options: DescribeOptions
   readonly #log: Logger
-  #pruned = false
+  #pruned: Promise<void> | undefined
+  /** The number of skills that are described now, and what waits for its turn. */
+  #describing = 0
+  readonly #waiting: (() => void)[] = []
 
   constructor (options: DescribeOptions, log: Logger) {
     this.#options = options
@@ -23,12 +29,12 @@ export class CodeCache {
 
   /** @param env the variables that the code sees while it is described */
   async describe (entry: string, env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<DescribeReply> {
-    await this.#prune()
+    await (this.#pruned ??= this.#prune())
     const { cache_dir } = this.#options
     const receipt = join(cache_dir, `${hashOf(JSON.stringify([recipe, process.version, entry, env]))}.json`)
     const kept = await this.#kept(receipt)
     if (kept !== undefined) return { description: kept }
-    const reply = await describeCode(entry, env, this.#options, signal)
+    const reply = await this.#inTurn(() => describeCode(entry, env, this.#options, signal))
     if ('description' in reply) await this.#keep(receipt, reply.description)
     return reply
   }
@@ -66,10 +72,21 @@ export class CodeCache {
     }
   }
 
-  /** Removes what nobody used for a long time, once. */
+  /** Describes some skills at the same time: each of them has a thread. */
+  async #inTurn<Result> (work: () => Promise<Result>): Promise<Result> {
+    if (this.#describing >= describingMax) await new Promise<void>(resolve => { this.#waiting.push(resolve) })
+    else this.#describing++
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#describing--
+      else next()
+    }
+  }
+
+  /** Removes what nobody used for a long time. */
   async #prune (): Promise<void> {
-    if (this.#pruned) return
-    this.#pruned = true
     const { cache_dir } = this.#options
     await mkdir(cache_dir, { recursive: true, mode: 0o700 })
     const before_ms = Date.now() - unusedMax_ms

@@ -22,6 +22,8 @@ export interface DefineOptions {
 /** A skill as one definition for each instance, the default first; and its warnings. */
 export interface Defined { skills: SkillDefinition[], warnings: SkillWarning[] }
 
+/** The most notes about a skill that are reported. */
+const notesMax = 100
 /** The most paths that a permission may list. */
 const pathsMax = 64
 
@@ -35,7 +37,10 @@ export async function defineSkill (skill: EngineSkill, options: DefineOptions): 
       skills.push(await defineInstance(skill, instanceNameOf(skill.name, name), instance, options, notes))
     }
   }
-  const warnings = [...new Set(notes)].map(note => ({ name: skill.name, path: skill.folder, warning: warningOf(note) }))
+  const different = [...new Set(notes)]
+  const more = different.length > notesMax ? [`and ${different.length - notesMax} more`] : []
+  const warnings = [...different.slice(0, notesMax), ...more]
+    .map(note => ({ name: skill.name, path: skill.folder, warning: warningOf(note) }))
   return { skills: skills.filter(({ name }) => SKILL_NAME.test(name)), warnings }
 }
 

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { type LoadedSkills, type Logger, type Secrets, type SkillDefinition } from '../../../kernel/index.ts'
-import { brief, skillNameOf } from '../text/names.ts'
+import { skillNameOf } from '../text/names.ts'
 import { CodeCache } from './code-cache.ts'
 import { defineSkill } from './define-skill.ts'
 import { foldersIn } from './files.ts'
@@ -29,7 +29,8 @@ export interface LibraryOptions {
 export class Library {
   readonly #options: LibraryOptions
   readonly #codes: CodeCache
-  /** Files elsewhere of which code was built at the last load. */
+  /** The folders of the skills at the last load, and the files of which code was built. */
+  #folders: string[] = []
   #inputs: string[] = []
   /** One load at a time: loads that come during one wait for it, and then load again. */
   #last: Promise<unknown> = Promise.resolve()
@@ -60,6 +61,7 @@ export class Library {
   async #load (signal: AbortSignal): Promise<LoadedSkills> {
     const loaded: Required<LoadedSkills> = { skills: [], quarantined: [], warnings: [] }
     const taken = new Map<string, string>()
+    this.#folders = []
     this.#inputs = []
     for (const directory of this.#options.directories) {
       for (const found of await readDirectory(directory, this.#codes, signal)) await this.#add(found, loaded, taken)
@@ -75,6 +77,7 @@ export class Library {
     if ('reason' in found && 'message' in found) return refuse(found.name, found.path, found.reason, found.message)
     const { codes, ...options } = { ...this.#options, codes: this.#codes }
     const trusted = await isWithin(found.folder, options.trusted)
+    this.#folders.push(found.folder)
     this.#inputs.push(...found.code?.inputs ?? [])
     const other = taken.get(found.name)
     if (other !== undefined) {
@@ -105,19 +108,17 @@ export class Library {
     const { directories, secrets } = this.#options
     const paths = new Set<string>(this.#inputs)
     if (secrets.path !== undefined) paths.add(secrets.path)
+    const folders = new Set(this.#folders)
     for (const directory of directories) {
-      const inner = await foldersIn(directory).catch(() => [])
-      for (const folder of [directory, ...inner]) {
-        paths.add(folder)
-        for (const file of knownFiles) paths.add(join(folder, file))
-      }
+      for (const folder of [directory, ...await foldersIn(directory).catch(() => [])]) folders.add(folder)
     }
+    for (const folder of folders) for (const file of ['.', ...knownFiles]) paths.add(join(folder, file))
     const stamps: string[] = []
     for (const path of paths) {
       const stats = await stat(path).catch(() => undefined)
       if (stats !== undefined) stamps.push(`${path} ${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`)
     }
-    return brief(stamps.join('\n'), Infinity)
+    return stamps.sort().join('\n')
   }
 }
 

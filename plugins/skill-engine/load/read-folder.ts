@@ -23,9 +23,22 @@ export async function readDirectory (directory: string, codes: CodeCache, signal
     const name = skillNameOf(basename(directory)) || 'skill-engine'
     return [{ name, path: directory, reason: 'directory', message: `the directory can't be read: ${messageOf(error)}` }]
   }
-  const found: Found[] = []
-  for (const folder of folders) found.push(...await readFolder(folder, codes, signal) ?? [])
-  return found
+  const found = await together(folders, async folder => await readFolder(folder, codes, signal) ?? [])
+  return found.flat()
+}
+
+/** The most folders that are read at the same time. */
+const togetherMax = 8
+
+/** Applies a function to all items, some at a time. The results are in the order of the items. */
+async function together<Item, Result> (
+  items: readonly Item[], work: (item: Item) => Promise<Result>
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (let i = 0; i < items.length; i += togetherMax) {
+    results.push(...await Promise.all(items.slice(i, i + togetherMax).map(work)))
+  }
+  return results
 }
 
 /** Reads a folder; undefined when it is no skill. */
@@ -55,10 +68,8 @@ async function readManifest (file: string, codes: CodeCache, signal: AbortSignal
     const message = `${basename(file)}${messageOf(error).startsWith(':') ? '' : ' '}${messageOf(error).trim()}`
     return [{ name: basename(folder), path: file, reason: 'manifest-invalid', message: brief(message, 1_000) }]
   }
-  const found: Found[] = []
-  for (const entry of manifest.entries) {
-    found.push(await orRefused(entry.key, file, readEntry(file, entry, codes, signal)))
-  }
+  const found = await together(manifest.entries, entry =>
+    orRefused(entry.key, file, readEntry(file, entry, codes, signal)))
   const refused = manifest.refused.map(({ key, reason, message }) => ({ name: key, path: file, reason, message }))
   return [...found, ...refused]
 }

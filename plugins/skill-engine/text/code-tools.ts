@@ -19,6 +19,7 @@ export function toolsOfCode (
 ): { tools: EngineTool[], notes: string[] } {
   if (!Array.isArray(value)) throw new Error('getTools() does not return a list of tools')
   if (value.length > toolsMax) throw new Error(`getTools() returns ${value.length} tools; the most is ${toolsMax}`)
+  compiled.clear()
   const described = new Map(texts.map(tool => [tool.name, tool.description]))
   const tools = new Map<string, EngineTool>()
   const notes: string[] = []
@@ -96,8 +97,24 @@ function validationOf (value: unknown, note: (word: string) => void): JsonObject
   return Object.fromEntries(usable)
 }
 
-/** Whether the server can check with a keyword: not every pattern can be checked in linear time. */
+/**
+ * What `compiles` found out about the present skill, by the text of the keyword: finding out takes about a millisecond.
+ */
+const compiled = new Map<string, boolean>()
+const compiledMax = 500
+
+/**
+ * Whether the server can check with a keyword: not every pattern can be checked in linear time. After very many
+ * different ones, which no real skills have, the answer is no.
+ */
 function compiles (keyword: JsonObject): boolean {
+  const text = JSON.stringify(keyword)
+  let answer = compiled.get(text)
+  if (answer === undefined && compiled.size < compiledMax) compiled.set(text, answer = canCompile(keyword))
+  return answer === true
+}
+
+function canCompile (keyword: JsonObject): boolean {
   try {
     const properties = { value: { type: 'string', maxLength: 1_000, ...keyword } }
     compileCheck({ type: 'object', properties }, 'value')

@@ -31,7 +31,7 @@ function bulletItem (line: string): ParameterItem | undefined {
   if (other !== undefined) return { inherit: other }
   const [whole, ticked, bold] = /^(?:`([^`\s]{1,128})`|\*\*([^*\s]{1,128})\*\*)/.exec(text) ?? []
   const name = ticked ?? bold
-  if (whole === undefined || name === undefined) return undefined
+  if (whole === undefined || name === undefined || name === '__proto__') return undefined
   let rest = text.slice(whole.length).trimStart()
   let attributes: string[] = []
   if (rest.startsWith('(')) {
@@ -104,7 +104,7 @@ function tableItems (lines: readonly Line[]): ParameterItem[] {
 function rowItem (columns: readonly string[], cells: readonly string[]): ParameterItem[] {
   const cell = (column: string): string => cells[columns.indexOf(column)] ?? ''
   const name = (cells[0] ?? '').replaceAll('`', '').replaceAll('**', '')
-  if (name === '' || name.length > 128 || /\s/.test(name) || /^:?-+:?$/.test(name)) return []
+  if (name === '' || name === '__proto__' || name.length > 128 || /\s/.test(name) || /^:?-+:?$/.test(name)) return []
   const type = schemaOfType(cell('type').replaceAll('`', '').toLowerCase())
   const schema: JsonObject = { ...type, description: cell('description') }
   const text = cell('default').replaceAll('`', '')

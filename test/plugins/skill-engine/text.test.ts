@@ -43,6 +43,12 @@ t.test('frontmatter is read, or may be missing, and says why it can\'t be read',
   t.throws(() => parseSkillMd(`---\nname: ${'x'.repeat(70_000)}\n---\n`), /characters/)
 })
 
+t.test('a parameter can\'t change what all objects have', async t => {
+  const rows = '| Parameter | Required |\n|--|--|\n| __proto__ | Yes |\n'
+  const { tools } = parseSkillMd(`## Tools\n### a\n${rows}\n**Parameters**:\n- \`__proto__\` (required): P\n`)
+  t.same(tools.map(({ parameters }) => parameters), [[]])
+})
+
 t.test('a circle of tools that inherit ends, and many that inherit twice take no time', async t => {
   const circle = parseSkillMd('## Tools\n### a\n**Parameters**:\n- `x`: X\n- All parameters from `b`\n### b\n**Parameters**: Same as `a`\n')
   t.same(circle.tools.map(({ parameters }) => parameters.map(({ name }) => name)), [['x'], []])
@@ -53,7 +59,8 @@ t.test('a circle of tools that inherit ends, and many that inherit twice take no
 
 t.test('a huge text is read in linear time: ten times the text does not take a hundred times as long', async t => {
   const piece = [
-    '### a', '<!-- x', '**Parameters**:', '- `a` ((((((( (default: (((', '| Parameter | Required |', '|--|', '**a **b ``` --> ', ''
+    '### a', '<!-- x', '**Parameters**:', '- `a` ((((((( (default: (((', '| Parameter | Required |', '|--|',
+    '**a **b ``` --> ', ''
   ].join('\n')
   const time = (times: number): number => {
     const began = performance.now()
