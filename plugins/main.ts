@@ -10,8 +10,11 @@ async function run (args: readonly string[]): Promise<number> {
     storage: () => import('./storage-lmdb/index.ts'),
     scratch: () => import('./storage-memory/index.ts'),
     search: () => import('./search-hnsw/index.ts'),
-    executors: [() => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts')],
-    skills: [() => import('./skills-directory/index.ts')],
+    executors: [
+      () => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts'),
+      () => import('./skill-engine/executor/index.ts')
+    ],
+    skills: [() => import('./skills-directory/index.ts'), () => import('./skill-engine/index.ts')],
     agent: () => import('./mcp/transports/stdio.ts'),
     endpoints: [() => import('./mcp/index.ts')],
     transports: [() => import('./http/index.ts')],

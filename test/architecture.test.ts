@@ -192,6 +192,7 @@ function isTooLong (line: string): boolean {
 t.test('a line has at most 120 characters, unless it has a literal of more than 80', async t => {
   const files = ['kernel', 'plugins', 'skills', 'test', 'bench', 'scripts']
     .flatMap(folder => sources(folder, /\.(ts|mjs|js)$/))
+    .filter(file => !file.startsWith(join('test', 'fixtures', 'skill-engine', ''))) // as others write them
   const found = files.flatMap(file => {
     // The lines within a template, such as those of a program, are its own.
     const code = readFileSync(join(root, file), 'utf8').replaceAll(/`(?:\\.|[^`\\])*`/g, template =>

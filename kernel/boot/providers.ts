@@ -84,7 +84,9 @@ export class Providers {
       this.#keep(slot, service)
       if (slot === 'executor') this.#executorNames.push(name)
     }
-    if (slots.includes('executor')) byRuntime(this.services.executor, this.#executorNames) // refuses duplicate runtimes
+    if (!slots.includes('executor')) return
+    const executors = this.executors // refuses duplicate runtimes
+    for (const executor of executors.values()) executor.connect?.(executors)
   }
 
   /** Starts endpoints, then transports, which receive the endpoints. All of them stop when the scope closes. */

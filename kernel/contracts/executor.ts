@@ -63,6 +63,11 @@ export interface Executor {
    * tool does, it must not affect another run, and no run may happen twice.
    */
   run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome>
+  /**
+   * Gives it the executors of all runtimes, after they have started and before the first run. An executor whose tools
+   * are run in steps of other runtimes passes tasks to them; each task is then that executor's, with its limits.
+   */
+  connect? (executors: ReadonlyMap<string, Executor>): void
   /** Starts the work that the next run of a tool would wait for. */
   prepare? (): void
   /**

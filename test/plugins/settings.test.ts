@@ -7,12 +7,14 @@ import mcp from '../../plugins/mcp/index.ts'
 import stdio from '../../plugins/mcp/transports/stdio.ts'
 import search from '../../plugins/search-hnsw/index.ts'
 import { builtinSections } from '../../plugins/settings.ts'
+import engineExecutor from '../../plugins/skill-engine/executor/index.ts'
+import engine from '../../plugins/skill-engine/index.ts'
 import skills from '../../plugins/skills-directory/index.ts'
 import lmdb from '../../plugins/storage-lmdb/index.ts'
 import memory from '../../plugins/storage-memory/index.ts'
 
 t.test('the program knows all sections of its plugins, and no others', async t => {
-  const plugins: AnyPlugin[] = [native, worker, http, mcp, stdio, search, skills, lmdb, memory]
+  const plugins: AnyPlugin[] = [native, worker, http, mcp, stdio, search, skills, engine, engineExecutor, lmdb, memory]
   const declared = plugins.flatMap(sectionsOf)
   const named = ({ name, schema }: typeof declared[number]): string =>
     `${name}: ${Object.keys(schema.properties).join()}`

@@ -41,6 +41,22 @@ t.test('providers start before transports whatever their order, and everything s
   t.ok(kernel.plugins().every(({ state }) => state === 'stopped'))
 })
 
+t.test('an executor is connected with those of all runtimes, before anything runs, whatever the order', async t => {
+  const seen: string[][] = []
+  const executor = (runtime: string): AnyPlugin => definePlugin({
+    name: `executor-${runtime}`,
+    slot: 'executor',
+    setup: () => ({
+      runtime,
+      connect (executors) { seen.push([runtime, ...executors.keys()]) },
+      run: async () => ({ status: 'cancelled', output: '', output_truncated: false })
+    })
+  })
+  const { close } = await startKernel({ plugins: [executor('a'), executor('b')] })
+  t.teardown(close)
+  t.same(seen, [['a', 'inline', 'a', 'b'], ['b', 'inline', 'a', 'b']])
+})
+
 t.test('a required plugin that can not start stops the kernel, with its name and cause, and undoes what had started', async t => {
   const seen: string[] = []
   const broken = definePlugin({

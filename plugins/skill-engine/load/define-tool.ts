@@ -1,0 +1,35 @@
+import { compileInputSchema, type ParameterDescriptor, type ToolDefinition } from '../../../kernel/index.ts'
+import type { Target } from '../run/settings.ts'
+import type { EngineParameter, EngineTool } from '../text/parameters.ts'
+
+/** The definition of a tool. */
+export function defineTool ({ name, description, parameters }: EngineTool, target: Target): ToolDefinition {
+  const descriptors = parameters.map(descriptorOf)
+  return {
+    name,
+    description,
+    parameters: descriptors,
+    input_schema: compileInputSchema(descriptors),
+    secrets: parameters.filter(({ schema }) => schema['secret'] === true).map(parameter => parameter.name),
+    target
+  }
+}
+
+/**
+ * A parameter without its default, which is told in the description: the kernel fills in defaults, and these skills
+ * have their own for what a call does not give.
+ */
+function descriptorOf ({ name, required, schema }: EngineParameter): ParameterDescriptor {
+  const { type, description, default: initial, ...keywords } = schema
+  const text = typeof description === 'string' ? description : ''
+  const told = initial === undefined || /\bdefault[:=]/i.test(text)
+    ? text
+    : `${text} (default: ${typeof initial === 'string' ? initial : JSON.stringify(initial)})`.trim()
+  return {
+    name,
+    type: type as ParameterDescriptor['type'], // `schemaOfType` made it
+    description: told,
+    required,
+    ...keywords
+  }
+}
