@@ -122,9 +122,11 @@ function readHttp ({ manifestPath, manifest, module, common, description }: Sour
   const texts = described(manifestPath, manifest, {}, description)
   const { tools, left_out } = within(path, () => readApi(document, within(manifestPath, () => httpOf(manifest.http))))
   const revision = createHash('sha256').update(text).update(document).digest('hex').slice(0, 32)
-  const permissions = completePermissions(manifest.permissions, new Set())
+  const { read } = manifest.permissions ?? {}
+  const permissions = { ...completePermissions(manifest.permissions, new Set()), ...(read !== undefined && { read }) }
   return {
-    skill: { ...common, ...texts, tools, permissions, revision },
+    // What it may send are files that callers name.
+    skill: { ...common, ...(read !== undefined && { reads_files: true }), ...texts, tools, permissions, revision },
     broken: left_out.map(({ tool, error }) => ({ name: common.name, tool, path, error: located(path, firstLine(error)) })),
     warnings: []
   }
