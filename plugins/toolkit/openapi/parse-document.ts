@@ -36,7 +36,7 @@ async function parse (bytes: Uint8Array, name: string): Promise<unknown> {
   }
   const { parse: parseYaml } = await import('yaml')
   try {
-    return parseYaml(text, { maxAliasCount: 100, uniqueKeys: false, logLevel: 'silent' })
+    return parseYaml(text, { maxAliasCount: 100, uniqueKeys: false, logLevel: 'error' })
   } catch (error) {
     throw new Error(`${name} is neither valid JSON nor valid YAML: ${line(error)}`, { cause: error })
   }

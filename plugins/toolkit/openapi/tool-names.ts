@@ -38,7 +38,7 @@ export function nameOperations (
 
 function plainName ({ id, method, path }: Operation): string {
   const fromId = id === undefined ? '' : normal(id)
-  return fromId === '' ? normal(`${method}_${path.replaceAll(/[{}]/g, '')}`) : fromId
+  return fromId === '' ? normal(`${method} ${path.replaceAll(/[{}]/g, '')}`) : fromId
 }
 
 function normal (text: string): string {
