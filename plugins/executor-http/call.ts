@@ -33,7 +33,8 @@ export async function perform (
     const withSecrets = (): Promise<Head> => credentials.add({ url, headers }, target, secrets, how.signal)
     const reply = await exchange(target.method, await withSecrets(), body, how)
     if (reply.status !== 401 || !target.auth.some(({ kind }) => kind === 'oauth2')) return reply
-    credentials.forget(target, secrets) // it may have ended before its time; the request was refused, so it may be sent again
+    // A token may end before its time. The request was refused, so it may be sent again.
+    credentials.forget(target, secrets)
     return await exchange(target.method, await withSecrets(), body, how)
   }
   const reply = await ask(head)

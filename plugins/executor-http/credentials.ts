@@ -95,7 +95,8 @@ async function askForToken (
   const url = new URL(token_url, `${target.server}/`)
   const isSame = url.origin === new URL(target.server).origin
   if (url.protocol !== 'https:' && !isSame) throw new Error(`${url.origin} is asked for tokens by https only`)
-  const form = new URLSearchParams({ grant_type: 'client_credentials', ...(scopes.length > 0 && { scope: scopes.join(' ') }) })
+  const scope = scopes.length > 0 && { scope: scopes.join(' ') }
+  const form = new URLSearchParams({ grant_type: 'client_credentials', ...scope })
   const reply = await send(url, {
     method: 'POST',
     headers: {

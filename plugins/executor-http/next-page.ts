@@ -10,8 +10,10 @@ const tokenFields = [
   'cursor', 'after'
 ]
 /** The objects in which these fields may be. */
-const holders =
-  ['links', '_links', 'next', 'paging', 'cursors', 'pagination', 'meta', 'metadata', 'response_metadata', 'page_info', 'pageInfo']
+const holders = [
+  'links', '_links', 'next', 'paging', 'cursors', 'pagination', 'meta', 'metadata', 'response_metadata', 'page_info',
+  'pageInfo'
+]
 const depthMax = 3
 
 /**
@@ -30,7 +32,8 @@ export function nextPage (
 function linkOf (header: string): string | undefined {
   for (const part of header.split(/,(?=\s*<)/)) {
     const [, address, parameters = ''] = /^\s*<([^<>]*)>(.*)$/s.exec(part) ?? []
-    if (address !== undefined && /;\s*rel\s*=\s*"?(?:[^";]* )?next\b/i.test(parameters) && isAddress(address)) return address
+    const isNext = /;\s*rel\s*=\s*"?(?:[^";]* )?next\b/i.test(parameters)
+    if (address !== undefined && isNext && isAddress(address)) return address
   }
   return undefined
 }
@@ -51,7 +54,9 @@ function byParameter (url: URL, answer: unknown, { token, number }: NonNullable<
   return next
 }
 
-function find (answer: unknown, names: readonly string[], fits: (text: string) => boolean, depth = 0): string | undefined {
+function find (
+  answer: unknown, names: readonly string[], fits: (text: string) => boolean, depth = 0
+): string | undefined {
   if (!isObject(answer) || depth > depthMax) return undefined
   for (const name of names) {
     const value = Object.hasOwn(answer, name) ? answer[name] : undefined

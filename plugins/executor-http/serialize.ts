@@ -37,9 +37,12 @@ export function inHeader (value: unknown, { explode, json }: Written): string {
     .join(',')
 }
 
-/** The pairs that a value becomes in a query, a form or cookies; not encoded. `text` is joined where it is a list. */
-export function pairsOf (value: unknown, { name, style, explode, json }: Written): { name: string, parts: string[], between: string }[] {
-  const one = (key: string, inner: unknown): { name: string, parts: string[], between: string } =>
+/** A name with its value, which may have parts with something between them. */
+export interface Pair { name: string, parts: string[], between: string }
+
+/** The pairs that a value becomes in a query, a form or cookies; not encoded. */
+export function pairsOf (value: unknown, { name, style, explode, json }: Written): Pair[] {
+  const one = (key: string, inner: unknown): Pair =>
     ({ name: key, parts: [textOf(inner)], between: '' })
   if (json === true) return [{ name, parts: [JSON.stringify(value)], between: '' }]
   const between = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ','
@@ -55,7 +58,7 @@ export function pairsOf (value: unknown, { name, style, explode, json }: Written
 }
 
 /** `filter[a][b]=1`: how servers read objects in objects, and lists as the same name several times. */
-function deepPairs (name: string, value: unknown): { name: string, parts: string[], between: string }[] {
+function deepPairs (name: string, value: unknown): Pair[] {
   if (Array.isArray(value)) return value.flatMap(item => deepPairs(`${name}[]`, item))
   if (isObject(value)) return Object.entries(value).flatMap(([key, inner]) => deepPairs(`${name}[${key}]`, inner))
   return [{ name, parts: [textOf(value)], between: '' }]

@@ -44,7 +44,9 @@ export function textOfReply (reply: Reply): string {
   const small = !truncated && body.length <= base64Max
   return jsonText({
     type: typeOf(type) || 'application/octet-stream', bytes: body.length, ...(truncated && { longer: true }),
-    ...(small ? { base64: body.toString('base64') } : { note: `binary content is given in base64 up to ${base64Max} bytes` })
+    ...(small
+      ? { base64: body.toString('base64') }
+      : { note: `binary content is given in base64 up to ${base64Max} bytes` })
   })
 }
 

@@ -25,9 +25,18 @@ export function toolsIn (document: JsonObject, http: JsonObject = {}): Record<st
 }
 
 /** A skill with the tools of a document. */
-export function skillOf (tools: Record<string, ToolDefinition>, secrets: string[] = [], read?: string[]): SkillDefinition {
+export function skillOf (
+  tools: Record<string, ToolDefinition>,
+  secrets: string[] = [],
+  read?: string[]
+): SkillDefinition {
   return {
-    name: 'subject', description: 'd', runtime: 'http', directory: '/', revision: '1', trusted: false,
+    name: 'subject',
+    description: 'd',
+    runtime: 'http',
+    directory: '/',
+    revision: '1',
+    trusted: false,
     permissions: { network: true, write: [], env: [], secrets, ...(read !== undefined && { read }) },
     tools: Object.values(tools)
   }
@@ -41,19 +50,30 @@ export async function receive (request: IncomingMessage): Promise<Buffer> {
 }
 
 /** What a server was sent. */
-export interface Arrived { method: string, path: string, query: URLSearchParams, headers: IncomingMessage['headers'], body: Buffer }
+export interface Arrived {
+  method: string
+  path: string
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+  body: Buffer
+}
 
 /** A server that remembers what arrives, and answers `{}`. */
 export async function startRecorder (): Promise<WebServer & { arrived: Arrived[] }> {
   const arrived: Arrived[] = []
   const server = await startWebServer((request, response) => {
-    void receive(request).then(body => {
+    void (async () => {
+      const body = await receive(request)
       const [path = '', query = ''] = (request.url ?? '').split(/\?(.*)/s, 2)
       arrived.push({
-        method: request.method ?? '', path, query: new URLSearchParams(query), headers: request.headers, body
+        method: request.method ?? '',
+        path,
+        query: new URLSearchParams(query),
+        headers: request.headers,
+        body
       })
       response.setHeader('content-type', 'application/json').end('{}')
-    })
+    })()
   })
   return { ...server, arrived }
 }

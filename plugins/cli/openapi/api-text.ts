@@ -14,7 +14,9 @@ const kinds: Record<string, string> = {
 }
 
 /** What a skill of a web API may do, in plain words. */
-export function apiText (skill: SkillDefinition, { colors: { out }, columns }: Pick<Terminal, 'colors' | 'columns'>): string {
+export function apiText (
+  skill: SkillDefinition, { colors: { out }, columns }: Pick<Terminal, 'colors' | 'columns'>
+): string {
   const { name, description, permissions: { read = [] }, tools } = skill
   const targets = tools.map(({ target }) => target ?? {})
   const line = (text: string): string => paragraph([text], { columns })

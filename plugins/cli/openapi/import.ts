@@ -70,7 +70,11 @@ async function importDocument (
   const secrets = skill?.permissions.secrets ?? []
   terminal.out(options.json === true
     ? `${JSON.stringify({ ...entry, folder: target, tools: skill?.tools.map(tool => tool.name) ?? null, secrets, faults })}\n`
-    : `${name} is imported: ${target}\n${secrets.map(secret => `Give it a secret:  skillet secret set ${name} ${secret}\n`).join('')}Look at it:        skillet info ${name}\n`)
+    : [
+        `${name} is imported: ${target}\n`,
+        ...secrets.map(secret => `Give it a secret:  skillet secret set ${name} ${secret}\n`),
+        `Look at it:        skillet info ${name}\n`
+      ].join(''))
 }
 
 function faultsText (faults: readonly string[]): string {

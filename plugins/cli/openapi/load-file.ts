@@ -40,7 +40,9 @@ export async function loadReferenced (url: URL, document: URL, signal: AbortSign
     const own = document.protocol === 'file:' ? [] : [hostOf(document)]
     return (await download(url, new Allowed('the host of the document', own), signal)).bytes
   }
-  if (document.protocol !== 'file:') throw new Error('a document that was fetched may not refer to files of this machine')
+  if (document.protocol !== 'file:') {
+    throw new Error('a document that was fetched may not refer to files of this machine')
+  }
   const [folder, file] =
     await Promise.all([realpath(dirname(fileURLToPath(document))), realpath(fileURLToPath(url))])
   if (!file.startsWith(folder.endsWith(sep) ? folder : folder + sep)) {

@@ -127,7 +127,8 @@ function readHttp ({ manifestPath, manifest, module, common, description }: Sour
   return {
     // What it may send are files that callers name.
     skill: { ...common, ...(read !== undefined && { reads_files: true }), ...texts, tools, permissions, revision },
-    broken: left_out.map(({ tool, error }) => ({ name: common.name, tool, path, error: located(path, firstLine(error)) })),
+    broken: left_out.map(({ tool, error }) =>
+      ({ name: common.name, tool, path, error: located(path, firstLine(error)) })),
     warnings: []
   }
 }

@@ -38,7 +38,9 @@ export function addBody (
   const schema = own(media, 'schema')
   const plain = kind === 'text' || kind === 'file' ? undefined : plainObject(schema, references)
   if (plain !== undefined && Object.keys(plain.properties).length <= fieldsMax) {
-    return { type, kind, fields: addFields(plain, objectAt(media, 'encoding'), { kind, required }, inputs, schemas, references), required }
+    const encodings = objectAt(media, 'encoding')
+    const fields = addFields(plain, encodings, { kind, required }, inputs, schemas, references)
+    return { type, kind, fields, required }
   }
   const shown = kind === 'file' ? fileSchema : kind === 'text' ? { type: 'string' } : schemas.convert(schema)
   const input = inputs.add('body', 'body', { schema: shown, description, required })
@@ -66,7 +68,8 @@ interface Plain { properties: JsonObject, required: string[] }
 /** An object with named fields only, perhaps in several parts; undefined for any other schema. */
 function plainObject (schema: unknown, references: References, depth = 0): Plain | undefined {
   if (!isObject(schema) || depth > partsMax) return undefined
-  const { type, allOf, anyOf, oneOf, not, additionalProperties, nullable, required, ...rest } = references.follow(schema)
+  const { type, allOf, anyOf, oneOf, not, additionalProperties, nullable, required, ...rest } =
+    references.follow(schema)
   if (anyOf !== undefined || oneOf !== undefined || not !== undefined || nullable === true) return undefined
   if (isObject(additionalProperties) || additionalProperties === true) return undefined
   if (type !== undefined && type !== 'object') return undefined

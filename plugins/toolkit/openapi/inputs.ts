@@ -1,4 +1,6 @@
-import { compileInputSchema, isObject, schemas, type JsonObject, type ParameterDescriptor } from '../../../kernel/index.ts'
+import {
+  compileInputSchema, isObject, schemas, type JsonObject, type ParameterDescriptor
+} from '../../../kernel/index.ts'
 import { schemaTextMax } from './limits.ts'
 import { short, textAt } from './values.ts'
 

@@ -8,8 +8,9 @@ import { objectAt } from './values.ts'
 /** The most pages that one call fetches. */
 export const pagesMax = 50
 
-const tokens =
-  new Set(['cursor', 'after', 'starting_after', 'page_token', 'pagetoken', 'next_token', 'nexttoken', 'continuation_token'])
+const tokens = new Set([
+  'cursor', 'after', 'starting_after', 'page_token', 'pagetoken', 'next_token', 'nexttoken', 'continuation_token'
+])
 
 /** Adds a parameter for the number of pages, where a document says how the next page is asked for. */
 export function addPages (

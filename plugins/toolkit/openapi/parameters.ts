@@ -40,7 +40,8 @@ function addOne (
   const content = Object.values(objectAt(parameter, 'content')).find(isObject)
   const schema = schemas.convert(content === undefined ? own(parameter, 'schema') : content['schema'])
   const description = textAt(parameter, 'description') ?? ''
-  const input = inputs.add(name, place, { schema, description, required: place === 'path' || parameter['required'] === true })
+  const required = place === 'path' || parameter['required'] === true
+  const input = inputs.add(name, place, { schema, description, required })
   const style = STYLES.find(known => known === parameter['style'])
     ?? (place === 'query' || place === 'cookie' ? 'form' : 'simple')
   const { explode = style === 'form' || style === 'deepObject' } = parameter

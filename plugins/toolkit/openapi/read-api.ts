@@ -14,7 +14,9 @@ const HttpSection = Type.Object({
   private: Type.Boolean({
     default: false, description: 'Whether the server may have an address of this machine or of a private network'
   }),
-  auth: Type.Array(TargetAuth, { default: [], maxItems: 8, description: 'The credentials that are sent to the server' }),
+  auth: Type.Array(TargetAuth, {
+    default: [], maxItems: 8, description: 'The credentials that are sent to the server'
+  }),
   source: Type.Optional(Type.String({ maxLength: 4_096, description: 'Where the document was imported from' })),
   sha256: Type.Optional(Type.String({ maxLength: 64, description: 'The hash of the document that was imported' })),
   etag: Type.Optional(Type.String({ maxLength: 1_024, description: 'Its ETag' })),

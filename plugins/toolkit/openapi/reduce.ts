@@ -1,11 +1,13 @@
 import { isObject, type JsonObject } from '../../../kernel/index.ts'
-import { METHODS, type Operation } from './operations.ts'
+import type { Operation } from './operations.ts'
 import { References } from './references.ts'
 import { nameKey } from './tools.ts'
 import { objectAt, own, textAt } from './values.ts'
 
 /** What of an operation and a path is kept: all that a call needs. */
-const kept = ['operationId', 'summary', 'description', 'tags', 'parameters', 'requestBody', 'security', 'servers', 'deprecated']
+const kept = [
+  'operationId', 'summary', 'description', 'tags', 'parameters', 'requestBody', 'security', 'servers', 'deprecated'
+]
 /** Keys whose values a call does not need, wherever they stand. */
 const dropped = new Set(['example', 'examples', 'externalDocs', 'xml'])
 
@@ -69,7 +71,8 @@ class Copy {
 
   /** Adds all that was met, where the references look for it. */
   withPlaces (document: JsonObject): JsonObject {
-    const places = [...this.#places].map(([reference, value]) => ({ parts: reference.slice(2).split('/').map(keyOf), value }))
+    const places = [...this.#places]
+      .map(([reference, value]) => ({ parts: reference.slice(2).split('/').map(keyOf), value }))
     // What is within another place comes with it.
     for (const { parts, value } of places.sort((a, b) => a.parts.length - b.parts.length)) {
       if (parts[0] !== 'paths') put(document, parts, value) // those are copied with their operations
@@ -124,10 +127,4 @@ function keyOf (part: string): string {
   } catch {
     return part
   }
-}
-
-/** How many operations have each method, for people: `GET 12, POST 3`. */
-export function countMethods (operations: readonly Operation[]): string {
-  return METHODS.map(method => ({ method, count: operations.filter(operation => operation.method === method).length }))
-    .filter(({ count }) => count > 0).map(({ method, count }) => `${method.toUpperCase()} ${count}`).join(', ')
 }
