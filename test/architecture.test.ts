@@ -94,25 +94,21 @@ t.test('no files import each other in a circle, types included, unless one is lo
 /** What puts plugins together: the program, its settings, and the kernel that tests of plugins run in. */
 const composers = new Set([join('plugins', 'main.ts'), join('plugins', 'settings.ts'), join('plugins', 'testing', 'kernel.ts')])
 
-/** What may be reached is decided in one place, for skills that fetch and for the proxy of confined commands. */
-const addresses = join('skills', 'shared', 'special-addresses.ts')
-
 t.test('a plugin imports kernel/index.ts, plugins/toolkit and its own folder, never another plugin', async t => {
   const strangers = within('plugins').filter(isRelative).filter(({ file }) => !composers.has(file)).filter(found => {
     const own = found.file.split(sep).slice(0, 2).join(sep)
     const isShared = target(found).startsWith(join('plugins', 'toolkit', ''))
-      || (own === join('plugins', 'toolkit') && target(found) === addresses)
     return target(found) !== join('kernel', 'index.ts') && !target(found).startsWith(`${own}${sep}`) && !isShared
   })
   t.same(strangers.map(show), [])
 })
 
-t.test('of the project, a skill imports kernel/skill.ts, its own folder and skills/shared only, which imports itself only', async t => {
-  // What may be fetched is decided in one place for all skills that fetch.
+t.test('of the project, a skill imports kernel/skill.ts, its own folder and skills/shared only, which imports itself and plugins/toolkit/net', async t => {
+  // What may be fetched is decided in one place for all that fetches, skills and plugins.
   const shared = join('skills', 'shared')
   const strangers = within('skills').filter(isRelative).filter(found => {
     const own = found.file.split(sep).slice(0, 2).join(sep)
-    const allowed = own === shared ? [shared] : [own, shared]
+    const allowed = own === shared ? [shared, join('plugins', 'toolkit', 'net')] : [own, shared]
     return target(found) !== join('kernel', 'skill.ts')
       && !allowed.some(folder => target(found).startsWith(`${folder}${sep}`))
   })

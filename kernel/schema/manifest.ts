@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { RULE_KEYWORDS } from './parameters.ts'
-import { Choice, FROM_CLIENT, PARAMETER_TYPES, SKILL_NAME, TOOL_NAME } from '../contracts/schemas.ts'
+import { Choice, FROM_CLIENT, PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type JsonObject } from '../contracts/schemas.ts'
 import { Permissions, VARIABLE_NAME } from '../contracts/skill.ts'
 
 /** The maximum number of tools of a skill, and of parameters of a tool. */
@@ -79,8 +79,11 @@ export const ManifestFile = Type.Object({
   name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
   description: Type.Optional(description('the skill is for', 1024)),
   version: Type.Optional(Type.String({ maxLength: 64 })),
-  runtime: Type.Optional(Choice(['native', 'script', 'agent'], {
-    description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder'
+  runtime: Type.Optional(Choice(['native', 'script', 'agent', 'http'], {
+    description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder; http: a web API, as `skillet import openapi` writes it'
+  })),
+  http: Type.Optional(Type.Unsafe<JsonObject>({
+    type: 'object', additionalProperties: true, description: 'runtime = "http": the server and its credentials'
   })),
   reads_files: Type.Optional(Type.Boolean({
     description: 'Its tools read files that callers name: `context.config` has `private_paths`, Skillet\'s own files and folders, which they must refuse'

@@ -84,6 +84,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import('./commands/add.ts')
   },
   {
+    name: 'import',
+    description: 'Make a skill of something that exists, such as a web API',
+    configured: true,
+    load: () => import('./commands/import.ts')
+  },
+  {
     name: 'update',
     description: 'Fetch installed skills again from where they came',
     configured: true,

@@ -1,6 +1,8 @@
 /** The file names of a script skill's module. */
 export const MODULES = ['skill.js', 'skill.mjs', 'skill.ts'] as const
 export const MANIFEST = 'skill.toml'
+/** The operations of a web API, where skill.toml says runtime = "http". */
+export const DOCUMENT = 'openapi.json'
 /**
  * The names of instructions in the format of Agent Skills; without other files in a folder, they are a skill. The first
  * name is the correct one.

@@ -107,13 +107,12 @@ async function fetched (
   { url, headers, authorization, redirects, timeout_ms, bytes_max }: How,
   { config, signal }: ToolContext
 ): Promise<import('../shared/fetch.ts').Fetched> {
-  const [{ fetchUrl }, { Allowed }] =
-    await Promise.all([import('../shared/fetch.ts'), import('../shared/addresses.ts')])
+  const { Allowed, fetchUrl } = await import('../shared/fetch.ts')
   const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
   return await fetchUrl(url, {
     method,
     headers: { ...texts, ...(authorization !== undefined && { authorization }) },
-    allowed: new Allowed('http', config),
+    allowed: Allowed.of('http', config),
     redirects_max: redirects,
     bytes_max,
     timeout_ms,

@@ -1,15 +1,5 @@
-import { once } from 'node:events'
-import { request, type IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import type { Allowed } from './addresses.ts'
-import { open } from './connect.ts'
-
-/** The largest head of a reply, in bytes. */
-const headBytesMax = 32_768
-/** How many bytes more may come than are kept: what compresses badly is longer than it was. */
-const slackBytes = 65_536
+import type { Allowed } from '../../plugins/toolkit/net/addresses.ts'
+import { explain, redirectStatuses, send, type Head, type Reply } from '../../plugins/toolkit/net/request.ts'
 
 export interface FetchOptions {
   method: 'GET' | 'HEAD'
@@ -25,18 +15,14 @@ export interface FetchOptions {
   signal: AbortSignal
 }
 
-export interface Fetched {
+export interface Fetched extends Reply {
   /** Where the reply came from, after redirects. */
   url: string
-  status: number
-  status_text: string
-  headers: Record<string, string>
-  body: Buffer
-  /** Whether the body is longer than what was kept. */
-  truncated: boolean
   /** The URLs that redirected. */
   redirects: string[]
 }
+
+export { Allowed } from '../../plugins/toolkit/net/addresses.ts'
 
 /** Headers that say how a message travels, or for whom; they are not the caller's to set. */
 const own = new Set([
@@ -108,112 +94,15 @@ function headersOf (given: Readonly<Record<string, string>>): Record<string, str
   return headers
 }
 
-type Reply = Pick<Fetched, 'status' | 'status_text' | 'headers' | 'body' | 'truncated'>
-
-/** One request on a connection of its own; `next` is where the reply sends to. */
+/** One request; `next` is where the reply sends to. */
 async function fetchOne (
   url: URL, headers: Record<string, string>, options: FetchOptions, signal: AbortSignal
 ): Promise<{ reply: Reply, next?: URL }> {
-  const socket = await open(url, options.allowed, signal)
-  const abort = (): void => { socket.destroy() }
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    const response = await ask(url, headers, options.method, socket)
-    const { statusCode: status = 0, statusMessage: status_text = '' } = response
-    const { location } = response.headers
-    if (options.redirects_max > 0 && [301, 302, 303, 307, 308].includes(status) && location !== undefined) {
-      return {
-        reply: { status, status_text, headers: {}, body: Buffer.alloc(0), truncated: false },
-        next: urlOf(location, url)
-      }
-    }
-    const { body, truncated } = options.method === 'HEAD'
-      ? { body: Buffer.alloc(0), truncated: false }
-      : await bodyOf(response, options.bytes_max)
-    return { reply: { status, status_text, headers: flat(response), body, truncated } }
-  } finally {
-    signal.removeEventListener('abort', abort)
-    socket.on('error', () => {}).destroy()
-  }
-}
-
-async function ask (
-  url: URL, headers: Record<string, string>, method: string, socket: Socket
-): Promise<IncomingMessage> {
-  const asked = request({
-    method,
-    path: `${url.pathname}${url.search}`,
-    setHost: false,
-    headers: {
-      host: url.host, 'user-agent': 'Skillet', accept: '*/*', 'accept-encoding': 'gzip, br', ...headers,
-      connection: 'close'
-    },
-    createConnection: () => socket,
-    maxHeaderSize: headBytesMax
-  })
-  const answered = once(asked, 'response') as Promise<[IncomingMessage]> // what that event has
-  asked.end()
-  const [response] = await answered
-  asked.on('error', () => {}) // the reply tells of what happens from here on
-  return response
-}
-
-/**
- * Reads a body, decompressed as it comes, until there is enough of it. What decompresses to very much is never held.
- */
-async function bodyOf (response: IncomingMessage, bytes_max: number): Promise<{ body: Buffer, truncated: boolean }> {
-  const chunks: Buffer[] = []
-  let left = bytes_max
-  for await (const chunk of decompressed(response, bytes_max) as AsyncIterable<Buffer>) { // streams of bytes give these
-    chunks.push(chunk.subarray(0, left))
-    if (chunk.length > left) return { body: Buffer.concat(chunks), truncated: true }
-    left -= chunk.length
-  }
-  return { body: Buffer.concat(chunks), truncated: false }
-}
-
-function decompressed (response: IncomingMessage, bytes_max: number): Readable {
-  const coding = (response.headers['content-encoding'] ?? '').trim().toLowerCase()
-  if (coding === '' || coding === 'identity') return response
-  const create = decoders[coding]
-  if (create === undefined) throw new Error(`its body is compressed by "${short(coding)}", which was not asked for`)
-  const decoder = create()
-  let bytes = 0
-  response.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    // Compressed nothing can go on for ever.
-    if (bytes > bytes_max + slackBytes) decoder.destroy(new Error('its compressed body is longer than what is in it'))
-  })
-  response.on('error', error => { decoder.destroy(error) })
-  return response.pipe(decoder)
-}
-
-const decoders: Record<string, () => ReturnType<typeof createGunzip>> = {
-  gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress
-}
-
-function flat ({ headers }: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value = '']) => [name, Array.isArray(value) ? value.join(', ') : value])
-  )
-}
-
-const meanings: Record<string, string> = {
-  ENOTFOUND: 'its host does not exist',
-  EAI_AGAIN: 'the name of its host can\'t be looked up now',
-  ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'the connection was closed',
-  EHOSTUNREACH: 'its host can\'t be reached',
-  ENETUNREACH: 'its host can\'t be reached',
-  HPE_HEADER_OVERFLOW: `the head of its reply is longer than ${headBytesMax} bytes`
-}
-
-/** An error in words. Those of several addresses come as one without a message. */
-function explain (error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
-  const code = first instanceof Error && 'code' in first ? String(first.code) : ''
-  return meanings[code] ?? (first instanceof Error ? first.message : String(first))
+  const { method, allowed, bytes_max, redirects_max } = options
+  const follows = ({ status, headers: { location } }: Head): boolean =>
+    redirects_max > 0 && redirectStatuses.has(status) && location !== undefined
+  const reply = await send(url, { method, headers, allowed, bytes_max, signal }, follows)
+  return follows(reply) ? { reply, next: urlOf(reply.headers['location'] ?? '', url) } : { reply }
 }
 
 function short (text: string): string {

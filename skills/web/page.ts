@@ -63,12 +63,11 @@ async function fetchPage (
   timeout_ms: number,
   { config, signal }: ToolContext
 ): Promise<{ html: string, url: string, truncated: boolean }> {
-  const [{ fetchUrl }, { Allowed }, { decodeText, typeOf }] = await Promise.all([
-    import('../shared/fetch.ts'), import('../shared/addresses.ts'), import('../shared/text.ts')
-  ])
+  const [{ Allowed, fetchUrl }, { decodeText, typeOf }] =
+    await Promise.all([import('../shared/fetch.ts'), import('../shared/text.ts')])
   const reply = await fetchUrl(url, {
     method: 'GET', headers: { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.1' },
-    allowed: new Allowed('web', config), redirects_max: 5, bytes_max: pageBytesMax, timeout_ms, signal
+    allowed: Allowed.of('web', config), redirects_max: 5, bytes_max: pageBytesMax, timeout_ms, signal
   })
   if (reply.status < 200 || reply.status > 299) {
     throw new Error(`${reply.url} answers ${reply.status} ${reply.status_text}`.trimEnd())

@@ -10,9 +10,9 @@ import { promisify } from 'node:util'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { Allowed } from '../../skills/shared/addresses.ts'
-import { whySpecial } from '../../skills/shared/special-addresses.ts'
-import { open } from '../../skills/shared/connect.ts'
+import { Allowed } from '../../plugins/toolkit/net/addresses.ts'
+import { open } from '../../plugins/toolkit/net/connect.ts'
+import { whySpecial } from '../../plugins/toolkit/net/special-addresses.ts'
 import { fetchUrl, type FetchOptions } from '../../skills/shared/fetch.ts'
 import { decodeText, isText } from '../../skills/shared/text.ts'
 import { startBundled } from '../support/bundled.ts'
@@ -146,7 +146,7 @@ t.test('nothing of this machine or a private network is reached, however it is s
     ...own.filter(address => address !== '127.0.0.1')
   ]
   const asked = server.asked.length
-  const none = new Allowed('http', {})
+  const none = Allowed.of('http', {})
   for (const host of hosts) {
     const url = new URL(`http://${host}:${server.port}/text`)
     await t.rejects(open(url, none, AbortSignal.timeout(60_000)), { message: /\[skills\.config\.http\] allow/ }, host)
@@ -219,14 +219,14 @@ t.test('a name that changes its address, and a connection that is to somewhere e
   const asked = server.asked.length
   for (answers of [['127.0.0.1'], ['93.184.216.34', '127.0.0.1'], ['::ffff:10.0.0.1'], ['::1']]) {
     await t.rejects(
-      open(url, new Allowed('http', {}), AbortSignal.timeout(60_000)),
+      open(url, Allowed.of('http', {}), AbortSignal.timeout(60_000)),
       { message: /rebind\.example \(.*\) is an address of/ },
       answers.join()
     )
   }
   t.equal(lookups, 4, 'a name is looked up once for a connection')
   answers = ['127.0.0.1']
-  ;(await open(url, new Allowed('http', { allow: ['rebind.example'] }), AbortSignal.timeout(60_000))).destroy()
+  ;(await open(url, Allowed.of('http', { allow: ['rebind.example'] }), AbortSignal.timeout(60_000))).destroy()
   // This machine may have an address of the internet.
   Object.assign(os, {
     networkInterfaces: () => ({ eth0: [{ address: '93.184.216.34' }, { address: '2606:2800:220:1::1' }] })
@@ -258,8 +258,8 @@ t.test('over TLS, only with a certificate that is trusted', async t => {
   await t.rejects(fetchUrl(url, options({ allow: ['localhost'] })), { message: /self.signed certificate/ })
   const program = `
     import { fetchUrl } from ${JSON.stringify(new URL('../../skills/shared/fetch.js', import.meta.url).href)}
-    import { Allowed } from ${JSON.stringify(new URL('../../skills/shared/addresses.js', import.meta.url).href)}
-    const fetched = url => fetchUrl(url, { method: 'GET', headers: {}, allowed: new Allowed('http', { allow: ['localhost', '127.0.0.0/8'] }), redirects_max: 0, bytes_max: 100, timeout_ms: 60000, signal: new AbortController().signal }).then(({ body }) => body.toString(), error => error.message)
+    import { Allowed } from ${JSON.stringify(new URL('../../plugins/toolkit/net/addresses.js', import.meta.url).href)}
+    const fetched = url => fetchUrl(url, { method: 'GET', headers: {}, allowed: Allowed.of('http', { allow: ['localhost', '127.0.0.0/8'] }), redirects_max: 0, bytes_max: 100, timeout_ms: 60000, signal: new AbortController().signal }).then(({ body }) => body.toString(), error => error.message)
     console.log(JSON.stringify([await fetched(${JSON.stringify(url)}), await fetched(${JSON.stringify(url.replace('localhost', '127.0.0.1'))}), await fetched(${JSON.stringify(url.replace('localhost', '127.0.0.2'))})]))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: fixture('cert.pem') }
@@ -288,16 +288,16 @@ t.test('bad input', async t => {
   }
   for (const entry of ['http://x', 'a b', '10.0.0.0/33', '127.1', 'x:99999', '', 7]) {
     t.throws(
-      () => new Allowed('http', { allow: [entry] }),
+      () => Allowed.of('http', { allow: [entry] }),
       { message: /\[skills\.config\.http\] allow: .* is no host name, address or range/ },
       String(entry)
     )
   }
-  t.throws(() => new Allowed('http', { allow: 'x' }), { message: /must be a list/ })
+  t.throws(() => Allowed.of('http', { allow: 'x' }), { message: /must be a list/ })
 })
 
 t.test('what is allowed, and no more', async t => {
-  const allowed = new Allowed('http', {
+  const allowed = Allowed.of('http', {
     allow: ['10.0.0.0/8', '192.168.1.1:8080', '[::1]:3000', 'fd00::/8', 'Intranet.Example.:80']
   })
   const may = (address: string, port: number): boolean => { try {
@@ -345,7 +345,7 @@ t.test('encodings', async t => {
 
 function options (config: Readonly<Record<string, unknown>>): FetchOptions {
   return {
-    method: 'GET', headers: {}, allowed: new Allowed('http', config), redirects_max: 0, bytes_max: 1000,
+    method: 'GET', headers: {}, allowed: Allowed.of('http', config), redirects_max: 0, bytes_max: 1000,
     timeout_ms: 60_000, signal: new AbortController().signal
   }
 }

@@ -6,13 +6,14 @@ import { fileChanges } from '../../toolkit/trust/snapshot.ts'
 import type { CommandContext, DefineCommand } from '../command.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
 import { addSettingOptions, type SettingFlags } from '../options/options.ts'
+import { isDocument, stageAgain } from '../openapi/stage-document.ts'
 import { LockFile, type LockEntry } from '../packages/lock-file.ts'
 import { prepare } from '../packages/prepare.ts'
 import { preparedText } from '../packages/prepared-text.ts'
 import { putInPlace } from '../packages/put-in-place.ts'
 import { skillsIn } from '../packages/skills-in.ts'
 import { nameOfSource, parseSource } from '../packages/source.ts'
-import { stage } from '../packages/stage.ts'
+import { stage, type Staged } from '../packages/stage.ts'
 import { withWorkspace } from '../packages/workspace.ts'
 import { agrees } from '../terminal/agrees.ts'
 import { diffsText, fileDiffs } from '../trust/file-diffs.ts'
@@ -100,10 +101,10 @@ class Update {
   async #update (target: string, present: FolderContent, workspace: string): Promise<Updated> {
     const { name, path } = this.#entry
     const { terminal, signal } = this.#context
-    const source = parseSource(this.#entry.source, terminal.cwd)
-    const { folder, resolved } = await stage(source, workspace, signal)
-    const found = (await skillsIn(folder, nameOfSource(source))).find(skill => skill.path === path)
-    if (found === undefined) throw new Error(`${this.#entry.source} has no skill in ${path || 'its folder'} any more`)
+    const { source } = this.#entry
+    const { folder, resolved } = isDocument(source)
+      ? await stageAgain({ name, folder: target, source }, workspace, signal)
+      : await this.#stage(workspace)
     const prepared = await prepare(name, join(folder, path), workspace, this.#settingFlags, this.#context)
     const { content } = prepared.candidate
     if (content.hash === present.hash) {
@@ -120,6 +121,16 @@ class Update {
     await putInPlace({ name, folder: prepared.folder, target, workspace }, this.#settingFlags, this.#context)
     await this.#record(resolved, content.hash)
     return { name, state: 'updated', resolved }
+  }
+
+  /** @throws Error when the source no longer has the skill */
+  async #stage (workspace: string): Promise<Staged> {
+    const { source: text, path } = this.#entry
+    const source = parseSource(text, this.#context.terminal.cwd)
+    const staged = await stage(source, workspace, this.#context.signal)
+    const found = (await skillsIn(staged.folder, nameOfSource(source))).find(skill => skill.path === path)
+    if (found === undefined) throw new Error(`${text} has no skill in ${path || 'its folder'} any more`)
+    return staged
   }
 
   async #record (resolved: string, hash: string): Promise<void> {

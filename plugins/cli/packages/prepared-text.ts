@@ -1,3 +1,4 @@
+import { apiText } from '../openapi/api-text.ts'
 import { filesText, toolsText } from '../trust/trust-text.ts'
 import { paragraph } from '../terminal/layout.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -17,7 +18,7 @@ export function preparedText (
       ? paragraph(['Its code is JavaScript. Its tools and permissions are known when the code was run, which is after'
         + ' you install it. It runs in the sandbox where isolation.mode says so, and can do all that you can elsewhere.'
       ], { columns })
-      : toolsText(skill, page),
+      : skill.runtime === 'http' ? apiText(skill, page) : toolsText(skill, page),
     programs.length === 0 ? '' : paragraph([`It starts the programs ${programs.join(', ')}.`], { columns })
   ].join('')
 }

@@ -1,4 +1,5 @@
-import { isObject, TOOL_NAME, toolsMax, type JsonObject } from '../../../kernel/index.ts'
+import { isObject, TOOL_NAME, type JsonObject } from '../../../kernel/index.ts'
+import { operationsMax } from '../../toolkit/openapi/limits.ts'
 import type { Description, Reply, Request } from '../shared/protocol.ts'
 
 /** The longest text of a description, a fault or a warning, and the longest instructions, in characters. */
@@ -49,7 +50,7 @@ function isDescription (value: unknown): value is Description {
   }
   return isObject(skill) && isSkill(skill) && isTexts(outside) && Array.isArray(warnings) && warnings.length <= listMax
     && warnings.every(isWarning)
-    && Array.isArray(broken) && broken.length <= toolsMax && broken.every(isBroken)
+    && Array.isArray(broken) && broken.length <= operationsMax && broken.every(isBroken)
 }
 
 function isWarning (value: unknown): boolean {
@@ -70,7 +71,7 @@ function isSkill (
     && isObject(permissions) && (typeof permissions['network'] === 'boolean' || isTexts(permissions['network']))
     && ['write', 'env', 'secrets'].every(kind => isTexts(permissions[kind]))
     && (permissions['read'] === undefined || isTexts(permissions['read'])) && isMaybeText(permissions['isolation'])
-    && Array.isArray(tools) && tools.length <= toolsMax && tools.every(isTool)
+    && Array.isArray(tools) && tools.length <= operationsMax && tools.every(isTool)
 }
 
 function isTool (value: unknown): boolean {

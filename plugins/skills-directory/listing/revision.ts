@@ -10,7 +10,7 @@ import {
 const filesMax = 1_000
 export const depthMax = 8
 /** The files of a skill without a module that are read, beside its scripts and the texts that name them. */
-const files = new Set(['skill.toml', 'requirements.txt'])
+const files = new Set(['skill.toml', 'openapi.json', 'requirements.txt'])
 
 /**
  * A text that differs whenever the skill may differ. It is made from names, sizes, inodes and times of files, so that

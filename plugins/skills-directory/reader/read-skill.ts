@@ -4,8 +4,10 @@ import {
   messageOf, type ManifestFrame, type QuarantinedSkill, type SkillDefinition, type SkillWarning
 } from '../../../kernel/index.ts'
 import { readAgentSkill } from '../agent-skills/agent-skill.ts'
-import { firstLine, isThere, SkillFault } from '../shared/files.ts'
-import { INSTRUCTIONS, MANIFEST, MODULES } from '../../toolkit/skill-folder.ts'
+import { documentBytesMax } from '../../toolkit/openapi/limits.ts'
+import { httpOf, readApi } from '../../toolkit/openapi/read-api.ts'
+import { firstLine, isThere, readText, SkillFault } from '../shared/files.ts'
+import { DOCUMENT, INSTRUCTIONS, MANIFEST, MODULES } from '../../toolkit/skill-folder.ts'
 import { completePermissions, readInstructions, readManifest, readTool } from '../shared/manifest.ts'
 import type { DescribedSkill, Description, DescriberData, Folder } from '../shared/protocol.ts'
 import { countsForRevision } from '../listing/revision.ts'
@@ -65,6 +67,7 @@ async function read (skillFolder: Folder, data: DescriberData, importing: Import
   }
   const source = { manifestPath, manifest, module, common, description: about?.description }
   if (runtime === 'native') return readNative(source, text)
+  if (runtime === 'http') return readHttp(source, text)
   return await readModule(source, skillFolder.revision, data, importing)
 }
 
@@ -104,6 +107,30 @@ function readNative ({ manifestPath, manifest, module, common, description }: So
     withTools(manifestPath, common.name, tools.map(readTool), permissions))
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 32)
   return { skill: { ...common, ...texts, ...defined, revision }, broken, warnings: [] }
+}
+
+/**
+ * Reads a web API.
+ * @param text text of its manifest
+ */
+function readHttp ({ manifestPath, manifest, module, common, description }: Source, text: string): Read {
+  if (module !== undefined || manifest.tools !== undefined) {
+    throw new SkillFault(manifestPath, `skill.toml says runtime = "http": its tools are in ${DOCUMENT} alone`)
+  }
+  const path = join(common.directory, DOCUMENT)
+  const document = readText(path, documentBytesMax)
+  const texts = described(manifestPath, manifest, {}, description)
+  const { tools, left_out } = within(path, () => readApi(document, within(manifestPath, () => httpOf(manifest.http))))
+  const revision = createHash('sha256').update(text).update(document).digest('hex').slice(0, 32)
+  const { read } = manifest.permissions ?? {}
+  const permissions = { ...completePermissions(manifest.permissions, new Set()), ...(read !== undefined && { read }) }
+  return {
+    // What it may send are files that callers name.
+    skill: { ...common, ...(read !== undefined && { reads_files: true }), ...texts, tools, permissions, revision },
+    broken: left_out.map(({ tool, error }) =>
+      ({ name: common.name, tool, path, error: located(path, firstLine(error)) })),
+    warnings: []
+  }
 }
 
 /** Reads a skill of functions, whose module is imported. */

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { messageOf, within } from '../../../kernel/index.ts'
-import { whySpecial } from '../../../skills/shared/special-addresses.ts'
+import { whySpecial } from '../net/special-addresses.ts'
 import { canonicalAddress, destinationText, type Destination } from './destination.ts'
 import type { NetworkList } from './network-list.ts'
 import { ProxyError } from './proxy-error.ts'

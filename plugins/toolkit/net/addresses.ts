@@ -7,19 +7,23 @@ const entriesMax = 1000
 
 type Entry = { host: string, port: number | undefined } | { range: [Address, number], port: number | undefined }
 
-/** What may be reached although it is special: the setting `allow` of a skill that fetches. */
+/** What may be reached although it is special, by a setting or because a person confirmed it. */
 export class Allowed {
   readonly #entries: readonly Entry[]
   readonly #setting: string
 
+  /** @param skill a skill that fetches, whose section of the configuration may have the setting `allow` */
+  static of (skill: string, { allow }: Readonly<Record<string, unknown>>): Allowed {
+    return new Allowed(`[skills.config.${skill}] allow`, allow)
+  }
+
   /**
-   * @param skill whose setting it is, for messages
-   * @param config its section of the configuration; `allow` is a list of host names, addresses and ranges, each perhaps
-   * with a port
+   * @param setting what lists the entries, for messages
+   * @param allow a list of host names, addresses and ranges, each perhaps with a port
    * @throws Error naming the entry that can't be read
    */
-  constructor (skill: string, { allow = [] }: Readonly<Record<string, unknown>>) {
-    this.#setting = `[skills.config.${skill}] allow`
+  constructor (setting: string, allow: unknown = []) {
+    this.#setting = setting
     if (!Array.isArray(allow) || allow.length > entriesMax) {
       throw new Error(`${this.#setting} must be a list of at most ${entriesMax} host names, addresses or ranges`)
     }
