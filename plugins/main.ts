@@ -10,7 +10,10 @@ async function run (args: readonly string[]): Promise<number> {
     storage: () => import('./storage-lmdb/index.ts'),
     scratch: () => import('./storage-memory/index.ts'),
     search: () => import('./search-hnsw/index.ts'),
-    executors: [() => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts')],
+    executors: [
+      () => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts'),
+      () => import('./executor-mcp/index.ts')
+    ],
     skills: [() => import('./skills-directory/index.ts')],
     agent: () => import('./mcp/transports/stdio.ts'),
     endpoints: [() => import('./mcp/index.ts')],

@@ -6,6 +6,7 @@ import {
 import { readAgentSkill } from '../agent-skills/agent-skill.ts'
 import { firstLine, isThere, SkillFault } from '../shared/files.ts'
 import { INSTRUCTIONS, MANIFEST, MODULES } from '../listing/list.ts'
+import { readMcpSkill } from '../mcp-skill/read-mcp-skill.ts'
 import { completePermissions, readInstructions, readManifest, readTool } from '../shared/manifest.ts'
 import type { DescribedSkill, Description, DescriberData, Folder } from '../shared/protocol.ts'
 import { countsForRevision } from '../listing/revision.ts'
@@ -64,6 +65,10 @@ async function read (skillFolder: Folder, data: DescriberData, importing: Import
     runtime
   }
   const source = { manifestPath, manifest, module, common, description: about?.description }
+  if (runtime !== 'mcp' && manifest.mcp !== undefined) {
+    throw new SkillFault(manifestPath, 'skill.toml has [mcp], which needs runtime = "mcp"')
+  }
+  if (runtime === 'mcp') return readServer(source, text, data, importing)
   if (runtime === 'native') return readNative(source, text)
   return await readModule(source, skillFolder.revision, data, importing)
 }
@@ -104,6 +109,19 @@ function readNative ({ manifestPath, manifest, module, common, description }: So
     withTools(manifestPath, common.name, tools.map(readTool), permissions))
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 32)
   return { skill: { ...common, ...texts, ...defined, revision }, broken, warnings: [] }
+}
+
+/** Reads a skill of an MCP server. The file with its tools may change, and lies elsewhere. */
+function readServer (
+  { manifestPath, manifest, module, common, description }: Source, text: string, { lists_folder }: DescriberData,
+  importing: Importing
+): Read {
+  if (module !== undefined) {
+    throw new SkillFault(manifestPath, `skill.toml says runtime = "mcp", but the folder has a ${basename(module)}`)
+  }
+  const { list_file, ...read } = readMcpSkill({ manifestPath, manifest, text, common, description, lists_folder })
+  importing.inputs.add(list_file)
+  return read
 }
 
 /** Reads a skill of functions, whose module is imported. */
