@@ -76,7 +76,7 @@ t.test('real servers from npm list their tools and run them, through every door'
   t.match((await request(server.url, '/api/health')).body, {
     status: 'healthy', warnings: [{ name: 'broken', warning: /the program there-is-no-such-server was not found/ }]
   }, 'a broken server is named, and all is well otherwise')
-  t.equal((await request(server.url, '/api/ready')).status, 200)
+  t.equal((await request(server.url, '/readyz')).status, 200)
 
   const pid = Number((await run('own', 'pid', {})).output)
   const child = Number((await run('own', 'child', {})).output)

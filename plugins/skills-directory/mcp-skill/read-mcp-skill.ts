@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import { messageOf, type ManifestFrame, type QuarantinedSkill, type SkillWarning } from '../../../kernel/index.ts'
 import { readToolList, toolListFile, type ToolList } from '../../toolkit/mcp/tool-list.ts'
@@ -40,6 +41,7 @@ export function readMcpSkill (source: Source): Read & { list_file: string } {
     throw new SkillFault(manifestPath, 'skill.toml says runtime = "mcp" and has [[tools]]; those of an MCP server are its own')
   }
   if (manifest.mcp === undefined) throw new SkillFault(manifestPath, 'skill.toml says runtime = "mcp" and has no [mcp]')
+  mkdirSync(lists_folder, { recursive: true, mode: 0o700 }) // a file in a folder that is not there can't be watched
   const { permissions, target } = wayOf(source, manifest.mcp, list_file)
   const list = readToolList(list_file, target.way)
   const { tools, broken, notes } = defineMcpTools(list?.listed?.tools ?? [], manifest.mcp)
