@@ -77,6 +77,12 @@ export const commands: readonly CommandRow[] = [
     description: 'Write a skill of your own to begin with, and its test',
     load: () => import('./commands/init.ts')
   },
+  { name: 'add', description: 'Make a skill of an MCP server', load: () => import('./commands/add.ts') },
+  {
+    name: 'import',
+    description: 'Make skills of what other programs are set up with',
+    load: () => import('./commands/import.ts')
+  },
   { name: 'key', description: 'Make, list and revoke API keys', load: () => import('./commands/key.ts') },
   { name: 'secret', description: 'Keep the secrets that skills need', load: () => import('./commands/secret.ts') },
   {

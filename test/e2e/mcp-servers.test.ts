@@ -1,15 +1,23 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { SkillDefinition } from '../../kernel/index.ts'
 import { until } from '../../plugins/testing/until.ts'
-import { testServer } from '../support/mcp-servers.ts'
-import { execute, makeHome, request, skillet, startServer } from '../support/program.ts'
+import { callTool, connect, textOf } from '../support/mcp.ts'
+import { callOf, openMcp, removeFolder, runMcp, serverSkill, testServer } from '../support/mcp-servers.ts'
+import { execute, makeHome, node, program, request, skillet, startServer } from '../support/program.ts'
 import { gone } from '../support/processes.ts'
 
 t.setTimeout(280_000)
 const home = await makeHome()
 t.teardown(home.remove)
+t.teardown(removeFolder)
 Object.assign(home.env, { SKILLET_SKILLS_BUNDLED: 'false' })
 
 async function put (name: string, command: readonly string[], more = ''): Promise<void> {
@@ -76,7 +84,7 @@ t.test('real servers from npm list their tools and run them, through every door'
   t.match((await request(server.url, '/api/health')).body, {
     status: 'healthy', warnings: [{ name: 'broken', warning: /the program there-is-no-such-server was not found/ }]
   }, 'a broken server is named, and all is well otherwise')
-  t.equal((await request(server.url, '/readyz')).status, 200)
+  t.equal((await fetch(`${server.url}/readyz`)).status, 200)
 
   const pid = Number((await run('own', 'pid', {})).output)
   const child = Number((await run('own', 'child', {})).output)
@@ -94,6 +102,67 @@ t.test('real servers from npm list their tools and run them, through every door'
   t.match(doctor.stdout, /MCP server own.*17 of its tools serve \(test 1\.2\.3\)/)
   t.match(doctor.stdout, /MCP server broken.*there-is-no-such-server was not found/)
 })
+
+t.test('an agent reaches the tools of a server through `skillet mcp`', async t => {
+  const { client } = await connect(new StdioClientTransport({
+    command: node, args: [program, 'mcp'], env: home.env as Record<string, string>, cwd: home.folder, stderr: 'ignore'
+  }) as Transport)
+  t.teardown(() => client.close())
+  const result = textOf(await callTool(client, 'execute', {
+    skill_name: 'own', tool_name: 'echo', parameters: { text: 'by an agent' }
+  }))
+  t.match(JSON.parse(result), { status: 'success', output: 'by an agent' })
+})
+
+t.test('servers elsewhere: by Streamable HTTP, by the older transport, and by the newest protocol', async t => {
+  const start = async (kind: string): Promise<string> => {
+    const port = await freePort()
+    const [command = '', ...args] = await npm('server-everything', kind)
+    const child = spawn(
+      command, args, { env: { ...home.env, PORT: String(port) }, stdio: 'ignore' }
+    )
+    t.teardown(() => { child.kill('SIGKILL') })
+    await until(() => fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false))
+    return `http://127.0.0.1:${port}`
+  }
+  const { executor } = await openMcp(t)
+  const remote = (url: string, headers: Record<string, string> = {}): SkillDefinition => {
+    const skill = serverSkill({}, { url, headers })
+    const { command: _, ...target } = skill.target ?? {}
+    return { ...skill, target }
+  }
+  const everything = remote(`${await start('streamableHttp')}/mcp`)
+  t.match(await runMcp(executor, callOf(everything, 'echo', { message: 'far' })), { status: 'success', output: /far/ })
+  const older = remote(`${await start('sse')}/sse`)
+  t.match(await runMcp(executor, callOf(older, 'echo', { message: 'old' })), { status: 'success', output: /old/ })
+
+  const skillet = await startServer(home, ['--auth-required'], { env: { SERVICE_API_KEY: 'k'.repeat(40) } })
+  t.teardown(() => skillet.kill())
+  const call = { skill_name: 'own', tool_name: 'echo', parameters: { text: 'through two' } }
+  const modern = remote(`${skillet.url}/mcp`, { Authorization: 'Bearer {{KEY}}' })
+  t.match(
+    await runMcp(executor, callOf(modern, 'execute', call), { secrets: { KEY: 'k'.repeat(40) } }),
+    { status: 'success', output: /through two/ }
+  )
+  const list = JSON.parse(await readFile(String(modern.target?.['list_file']), 'utf8')) as { listed: { era: string } }
+  t.equal(list.listed.era, 'modern')
+  const refused = remote(`${skillet.url}/mcp`, { Authorization: 'Bearer wrong' })
+  t.match(await runMcp(executor, callOf(refused, 'execute', call)), {
+    status: 'failed', error: { message: /answers 401: it wants other credentials; give them in headers of \[mcp\]/ }
+  })
+  const nowhere = remote(`http://127.0.0.1:${await freePort()}/mcp`)
+  t.match(
+    await runMcp(executor, callOf(nowhere, 'echo')), { status: 'failed', error: { message: /nothing listens at/ } }
+  )
+})
+
+async function freePort (): Promise<number> {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  await new Promise(resolve => { server.close(resolve) })
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
 
 t.test('a server ends with Skillet, even when that is killed', async t => {
   const server = await startServer(home)
