@@ -1,9 +1,10 @@
 import {
-  abortSignalOf, messageOf, SkilletError, type CancelSignal, type Config, type Executor, type Logger, type Outcome,
+  messageOf, SkilletError, type CancelSignal, type Config, type Executor, type Logger, type Outcome,
   type SecretsOf, type SkillDefinition, type Task, type TaskObserver
 } from '../../kernel/index.ts'
 import { toolTargetOf } from '../toolkit/mcp/server-spec.ts'
 import { sandboxDemand } from '../toolkit/sandbox-demand.ts'
+import { Ending } from './ending.ts'
 import { Follow } from './follow.ts'
 import { lostIn, noOutput, refused } from './failures.ts'
 import { outcomeOf } from './output.ts'
@@ -28,7 +29,8 @@ export class McpExecutor implements Executor {
   readonly #servers: Servers
   readonly #places: Places
   readonly #follow: Follow
-  readonly #closing = new AbortController()
+  readonly #active = new Set<Ending>()
+  #closing = false
 
   constructor (options: McpExecutorOptions) {
     const { log, isolation } = options
@@ -41,75 +43,76 @@ export class McpExecutor implements Executor {
   }
 
   async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
-    if (this.#closing.signal.aborted) throw new SkilletError(
-      'OVERLOADED', 'The executor is stopping and takes no new runs'
-    )
+    if (this.#closing) {
+      throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
+    }
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
     const demand = sandboxDemand(task.skill, this.#options.isolation)
-    if (demand !== undefined) return refused(`MCP servers can't be confined yet, and ${demand} forbids to run this one without a sandbox; trust the skill, or change the setting`)
-    const ending = AbortSignal.any([abortSignalOf(signal), this.#closing.signal])
-    const leave = await this.#places.enter(ending)
-    if (leave === undefined) return { status: 'cancelled', ...noOutput }
+    if (demand !== undefined) {
+      return refused(`MCP servers can't be confined yet, and ${demand} forbids to run this one without a sandbox; trust the skill, or change the setting`)
+    }
+    const ending = new Ending(signal)
+    this.#active.add(ending)
+    const leave = await this.#places.enter(ending.signal)
     try {
+      if (leave === undefined) return { status: 'cancelled', ...noOutput }
       return await this.#runOn(this.#servers.of(task.skill, task.secrets), task, observer, ending)
     } finally {
-      leave()
+      leave?.()
+      ending.close()
+      this.#active.delete(ending)
     }
   }
 
   /** The servers themselves do not count: one that does not answer fails its own calls only. */
   async probe (): Promise<void> {
-    if (this.#closing.signal.aborted) throw new Error('the executor is stopping')
+    if (this.#closing) throw new Error('the executor is stopping')
   }
 
   follow (skills: readonly SkillDefinition[], secretsOf: SecretsOf): void {
-    if (!this.#closing.signal.aborted) this.#follow.update(skills, secretsOf)
+    if (!this.#closing) this.#follow.update(skills, secretsOf)
   }
 
   /** Cancels all calls and ends all servers. */
   async close (): Promise<void> {
-    this.#closing.abort(new Error('the executor is stopping'))
+    this.#closing = true
+    for (const ending of this.#active) ending.end('cancelled')
     this.#follow.close()
     await this.#servers.close()
   }
 
-  async #runOn (server: Server, task: Task, observer: TaskObserver, ending: AbortSignal): Promise<Outcome> {
+  async #runOn (server: Server, task: Task, observer: TaskObserver, ending: Ending): Promise<Outcome> {
     let session
     try {
-      session = await server.acquire(ending)
+      session = await server.acquire(ending.signal)
     } catch (error) {
-      if (ending.aborted) return { status: 'cancelled', ...noOutput }
+      if (ending.why !== undefined) return { status: ending.why, ...noOutput }
       return refused(`the MCP server of ${task.skill.name} can't be used: ${messageOf(error)}`)
     }
     const silence = server.onLog((level, text) => { observer.log(level, text) })
     try {
-      return await this.#call(session, task, observer, ending, server)
+      const outcome = await this.#call(session, task, observer, ending)
+      if (outcome.status === 'success') server.works()
+      return outcome
     } finally {
       silence()
       server.release()
     }
   }
 
-  async #call (
-    session: Session, task: Task, observer: TaskObserver, ending: AbortSignal, server: Server
-  ): Promise<Outcome> {
+  async #call (session: Session, task: Task, observer: TaskObserver, ending: Ending): Promise<Outcome> {
     const { skill, tool, parameters, timeout_ms } = task
-    const limit = new AbortController()
     observer.started(session.isolation)
-    const timer = setTimeout(() => { limit.abort(new Error('the time limit was reached')) }, timeout_ms)
+    ending.limit(timeout_ms)
     try {
       const result = await session.connection.call({
-        name: toolTargetOf(tool).name, parameters, signal: AbortSignal.any([ending, limit.signal]),
+        name: toolTargetOf(tool).name, parameters, signal: ending.signal,
         progress: (done, total, message) => { observer.progress(done, total, message) }
       })
-      server.works()
       return outcomeOf(result, `${skill.name}:${tool.name}`, this.#options.outputBytesMax)
     } catch (error) {
-      if (ending.aborted) return { status: 'cancelled', ...noOutput }
-      if (limit.signal.aborted) return { status: 'timeout', ...noOutput }
+      if (ending.why !== undefined) return { status: ending.why, ...noOutput }
       return await lostIn(session, `${skill.name}:${tool.name}`, error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

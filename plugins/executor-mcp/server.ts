@@ -58,6 +58,7 @@ export class Server {
   async acquire (signal: AbortSignal): Promise<Session> {
     this.#calls++
     clearTimeout(this.#idle)
+    if (this.#session !== undefined && this.#opening !== undefined) return this.#session
     try {
       return await abortable(this.#opening ??= this.#open(), signal)
     } catch (error) {

@@ -5,7 +5,8 @@ import { ServerFault } from './server-fault.ts'
 
 type Secrets = Readonly<Record<string, string>>
 
-interface Kept { server: Server, key: string }
+/** A server, the text of what it was made of, and the definition and secrets of the last call. */
+interface Kept { server: Server, key: string, skill: SkillDefinition, secrets: Secrets }
 
 /** The servers of all skills, of which a limited number runs. */
 export class Servers {
@@ -23,13 +24,17 @@ export class Servers {
 
   /** The server of a skill, with these secrets. When one of both changed, the server before ends after its calls. */
   of (skill: SkillDefinition, secrets: Secrets = {}): Server {
+    const last = this.#servers.get(skill.name)
+    if (last?.skill === skill && isSame(last.secrets, secrets)) return last.server
     const spec = serverOf(skill)
     const key = JSON.stringify([spec, skill.permissions.env, secrets])
-    const kept = this.#servers.get(skill.name)
-    if (kept?.key === key) return kept.server
+    if (last?.key === key) {
+      this.#servers.set(skill.name, { ...last, skill, secrets })
+      return last.server
+    }
     this.#retire(skill.name)
     const server = new Server({ skill, spec, secrets, log: this.#log, makeRoom: () => this.#makeRoom() })
-    this.#servers.set(skill.name, { server, key })
+    this.#servers.set(skill.name, { server, key, skill, secrets })
     return server
   }
 
@@ -68,4 +73,9 @@ export class Servers {
     }
     await oldest.endIfIdle()
   }
+}
+
+function isSame (a: Secrets, b: Secrets): boolean {
+  const names = Object.keys(a)
+  return names.length === Object.keys(b).length && names.every(name => a[name] === b[name])
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { configSchema, sectionsOf, type AnyPlugin } from '../../kernel/index.ts'
+import mcpServers from '../../plugins/executor-mcp/index.ts'
 import native from '../../plugins/executor-native/index.ts'
 import worker from '../../plugins/executor-worker/index.ts'
 import http from '../../plugins/http/index.ts'
@@ -12,7 +13,7 @@ import lmdb from '../../plugins/storage-lmdb/index.ts'
 import memory from '../../plugins/storage-memory/index.ts'
 
 t.test('the program knows all sections of its plugins, and no others', async t => {
-  const plugins: AnyPlugin[] = [native, worker, http, mcp, stdio, search, skills, lmdb, memory]
+  const plugins: AnyPlugin[] = [native, worker, mcpServers, http, mcp, stdio, search, skills, lmdb, memory]
   const declared = plugins.flatMap(sectionsOf)
   const named = ({ name, schema }: typeof declared[number]): string =>
     `${name}: ${Object.keys(schema.properties).join()}`
