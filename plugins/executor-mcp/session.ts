@@ -4,7 +4,7 @@ import { withSecrets, type ServerSpec } from '../toolkit/mcp/server-spec.ts'
 import { environmentOf } from '../toolkit/environment.ts'
 import type { Connection, Era } from './client/connection.ts'
 import { LastWords } from './process/last-words.ts'
-import { exitInWords, startServerProcess, type ServerProcess } from './process/server-process.ts'
+import { exitInWords, startServerProcess } from './process/server-process.ts'
 import type { StdioTransport } from './process/stdio-transport.ts'
 import { ServerFault } from './server-fault.ts'
 
@@ -121,7 +121,8 @@ async function tryProcess (
       ended: process.exited.then(exit => `${speech.fault ?? `it ${exitInWords(exit)}`}${said(words.line)}`)
     }
   } catch (error) {
-    const isGone = await hasEnded(process, signal)
+    // After the limit, the client closes the transport, at which the server ends.
+    const isGone = !signal.aborted && await within(end_ms, process.exited)
     await process.end()
     if (transport?.fault !== undefined) throw new ServerFault(transport.fault, { cause: error })
     if (isGone) throw new EarlyExit(
@@ -130,10 +131,6 @@ async function tryProcess (
     const wrote = garbage === undefined ? said(words.line) : `; what it wrote is not of MCP: ${garbage}`
     throw new ServerFault(`${late()?.message ?? messageOf(error)}${wrote}`, { cause: error })
   }
-}
-
-async function hasEnded ({ exited }: ServerProcess, signal: AbortSignal): Promise<boolean> {
-  return await within(signal.aborted ? 0 : end_ms, exited)
 }
 
 function said (line: string): string {
