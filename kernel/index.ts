@@ -29,7 +29,7 @@ export { Bus, type Events, type LogLevel } from './contracts/bus.ts'
 export type { Call } from './contracts/call.ts'
 export { outputBytesStop, type Config } from './contracts/config.ts'
 export type { Endpoint, EndpointCall, EndpointRoute } from './contracts/endpoint.ts'
-export type { Executor, Outcome, Task, TaskObserver } from './contracts/executor.ts'
+export type { Executor, Outcome, SecretsOf, Task, TaskObserver } from './contracts/executor.ts'
 export type { Gateway } from './contracts/gateway.ts'
 export { defaultKeyName, KEY_NAME, KeyTable, type KeySettings } from './contracts/key-settings.ts'
 export type { Backup, CareContext, HistoryCare, LostExecutions, Repair, Restored } from './contracts/history-care.ts'
@@ -66,7 +66,7 @@ export type { Transport } from './contracts/transport.ts'
 
 // schema
 export {
-  ManifestFrame, ManifestTool, PARAMETER_NAME, ScriptFile, ScriptFrame, ScriptTools, toolsMax
+  ManifestFrame, ManifestTool, McpServer, PARAMETER_NAME, ScriptFile, ScriptFrame, ScriptTools, toolsMax
 } from './schema/manifest.ts'
 export { compileInputSchema } from './schema/parameters.ts'
 export { compileCheck, patternMax, type Check } from './schema/validation.ts'

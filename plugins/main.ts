@@ -12,7 +12,8 @@ async function run (args: readonly string[]): Promise<number> {
     search: () => import('./search-hnsw/index.ts'),
     executors: [
       () => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts'),
-      () => import('./executor-http/index.ts'), () => import('./skill-engine/executor/index.ts')
+      () => import('./executor-http/index.ts'), () => import('./executor-mcp/index.ts'),
+      () => import('./skill-engine/executor/index.ts')
     ],
     skills: [() => import('./skills-directory/index.ts'), () => import('./skill-engine/index.ts')],
     agent: () => import('./mcp/transports/stdio.ts'),

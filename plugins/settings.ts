@@ -1,5 +1,6 @@
 import { sectionsOf, type Section } from '../kernel/index.ts'
 import { declared as api } from './executor-http/settings.ts'
+import { declared as mcpServers } from './executor-mcp/settings.ts'
 import { declared as native } from './executor-native/settings.ts'
 import { declared as worker } from './executor-worker/settings.ts'
 import { declared as http } from './http/settings.ts'
@@ -8,7 +9,7 @@ import { declared as search } from './search-hnsw/settings.ts'
 import { declared as engine } from './skill-engine/settings.ts'
 import { declared as skills } from './skills-directory/settings.ts'
 
-const declarations = [http, worker, native, api, search, mcp, skills, engine]
+const declarations = [http, worker, native, api, search, mcp, mcpServers, skills, engine]
 /**
  * The sections of the built-in plugins. A command needs them all to read the configuration, and loads only the plugins
  * that it uses. In the order of the documentation.

@@ -33,7 +33,8 @@ for (const folder of ['skills', 'test/fixtures']) {
 }
 
 const helper = ['executor-native/helper', 'executor-native/strays']
-const sandbox = ['sandbox', 'marks', 'proxy-listener', 'starter', 'strict', 'use'].map(name => `toolkit/sandbox/${name}`)
+const sandbox =
+  ['sandbox', 'marks', 'proxy-listener', 'starter', 'strict', 'use'].map(name => `toolkit/sandbox/${name}`)
 compileC('executor-native/helper', 'commands run through the one in Node', { sources: helper })
 compileC('executor-native/sandbox', 'commands of skills that are not trusted run without a sandbox', {
   // A process that is linked statically is copied in half the time, which the level `strict` does for each command.

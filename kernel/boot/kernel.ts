@@ -124,6 +124,7 @@ class Boot {
     })
     const gateway = createGateway(services, [...executors.values()], this.#bus)
     await this.#startTransports(gateway, executions)
+    if (transports.length > 0) this.#scope.defer(this.#followSkills(executions))
     const urls = transports.flatMap(({ url }) => url ?? [])
     const { role } = this.#options
     if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
@@ -183,6 +184,17 @@ class Boot {
     await recovery.start()
     this.#scope.defer(executions.watchCancelRequests())
     return executions
+  }
+
+  /** Tells executors which skills they may have to run, until the returned function is called. */
+  #followSkills ({ secretsOf }: Executions): () => void {
+    const tell = (): void => {
+      for (const [runtime, executor] of this.#providers.executors) {
+        executor.follow?.(this.#catalog.skills.filter(skill => skill.runtime === runtime), secretsOf)
+      }
+    }
+    tell()
+    return this.#bus.on('skills', tell)
   }
 
   /**

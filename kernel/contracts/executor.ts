@@ -47,6 +47,12 @@ export type Outcome =
   | Output & { status: 'timeout' }
   | Output & { status: 'cancelled' }
 
+/**
+ * The secrets that a skill declares, as in a task; undefined when it declares none.
+ * @throws Error naming those that are not set, with the remedy
+ */
+export type SecretsOf = (skill: SkillDefinition) => Readonly<Record<string, string>> | undefined
+
 /** Runs the tools of one runtime. An executor manages its queue, its limits and the time limit of each run. */
 export interface Executor {
   /** The `runtime` of the skills that this executor runs. */
@@ -68,6 +74,11 @@ export interface Executor {
    * are run in steps of other runtimes passes tasks to them; each task is then that executor's, with its limits.
    */
   connect? (executors: ReadonlyMap<string, Executor>): void
+  /**
+   * Tells the executor which skills it may have to run: when a kernel with transports has started, and whenever the
+   * skills change. It may prepare for them, or learn which tools they have, in the background; it must not wait.
+   */
+  follow? (skills: readonly SkillDefinition[], secretsOf: SecretsOf): void
   /** Starts the work that the next run of a tool would wait for. */
   prepare? (): void
   /**

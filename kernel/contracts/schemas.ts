@@ -67,7 +67,7 @@ export const Skill = Type.Object({
   description: Type.String({ description: 'What the skill is for' }),
   version: Type.Optional(Type.String({ description: 'Version of the skill, where it states one' })),
   runtime: Type.String({
-    description: 'How its tools run: native (commands), script (JavaScript and TypeScript) or agent (an Agent Skills folder: files to read, scripts to run), http (a web API)'
+    description: 'How its tools run: native (commands), script (JavaScript and TypeScript), agent (an Agent Skills folder: files to read, scripts to run), http (a web API) or mcp (the tools of an MCP server)'
   }),
   tools: Type.Array(Tool)
 }, { title: 'Skill', description: 'A named bundle of tools' })

@@ -116,6 +116,8 @@ export interface SkillDefinition {
   config_from?: string
   /** Absolute path of the skill's folder. */
   directory: string
+  /** What the executor needs to run the tools of the skill; its source and the executor agree on the shape. */
+  target?: JsonObject
   /** Absolute path of the JavaScript module of a script skill, or of script tools. */
   module?: string
   /** Changes whenever the code of the skill changes. */

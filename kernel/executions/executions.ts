@@ -1,6 +1,6 @@
 import type { Bus } from '../contracts/bus.ts'
 import type { Config } from '../contracts/config.ts'
-import type { Executor, Outcome, Task } from '../contracts/executor.ts'
+import type { Executor, Outcome, SecretsOf, Task } from '../contracts/executor.ts'
 import type { Execution, Isolation, JsonObject } from '../contracts/schemas.ts'
 import type { Job, Runner } from '../contracts/services.ts'
 import { runtimeOf } from '../contracts/skill.ts'
@@ -79,6 +79,8 @@ export class Executions implements Runner {
     end(active, 'cancel')
     return cancelled(await active.ended)
   }
+
+  readonly secretsOf: SecretsOf = skill => this.#inputs.valuesOf(skill)
 
   /** Closes the records of executions whose process died, until the signal aborts. @returns their number */
   recover (signal: AbortSignal): Promise<number> {

@@ -41,6 +41,13 @@ export class SkillInputs {
     return whole
   }
 
+  /** As `secretsOf`. @throws Error when they are not available */
+  valuesOf (skill: SkillDefinition): Readonly<Record<string, string>> | undefined {
+    const secrets = this.secretsOf(skill)
+    if (secrets?.refusal !== undefined) throw new Error(secrets.refusal)
+    return secrets?.values
+  }
+
   /**
    * The secrets of a skill; undefined when the skill declares none. They are looked up for every run, so that a changed
    * secret takes effect.

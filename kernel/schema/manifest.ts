@@ -73,14 +73,48 @@ export const ManifestTool = Type.Object({
   }, { additionalProperties: true }), { maxItems: parametersMax }))
 }, { additionalProperties: false })
 
+const texts = (pattern: RegExp, what: string) => Type.Optional(Type.Record(
+  Type.String({ pattern: pattern.source }),
+  Type.String({ maxLength: 8192 }),
+  { maxProperties: 64, additionalProperties: false, description: what }
+))
+const toolNames = (what: string) =>
+  Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: toolsMax, description: what }))
+const withSecrets = '`{{NAME}}` in a value is the secret of that name'
+
+/** The MCP server whose tools are the skill's, in `[mcp]` of a `skill.toml`. */
+export type McpServer = Static<typeof McpServer>
+export const McpServer = Type.Object({
+  command: Type.Optional(Type.Array(
+    Type.String({ maxLength: 32_768 }),
+    { minItems: 1, maxItems: 256, description: 'Argument vector that starts the server, which speaks on its standard input and output' }
+  )),
+  env: texts(VARIABLE_NAME, `Variables set for the command; ${withSecrets}`),
+  cwd: Type.Optional(Type.String({ description: 'Working directory of the command: absolute, beginning with `~/`, or in the folder; by default the folder' })),
+  url: Type.Optional(Type.String({
+    pattern: '^https?://', maxLength: 4096, description: `Address of a server elsewhere; ${withSecrets}`
+  })),
+  headers: texts(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/, `Headers sent to that address; ${withSecrets}`),
+  include: toolNames('The only tools that serve, by the server\'s names; `*` stands for any text'),
+  exclude: toolNames('Tools that do not serve, by the server\'s names; `*` stands for any text'),
+  timeout_ms: Type.Optional(timeout_ms),
+  start_ms: Type.Optional(Type.Integer({
+    minimum: 100, maximum: 600_000, description: 'How long the server may take to answer at its start, in milliseconds; 30000 by default'
+  })),
+  idle_ms: Type.Optional(Type.Integer({
+    minimum: 0, maximum: 86_400_000,
+    description: 'How long the server is kept without a call, in milliseconds; 300000 by default'
+  }))
+}, { additionalProperties: false, description: 'The MCP server of a skill with runtime = "mcp"' })
+
 /** A `skill.toml`. For a script skill it holds the fields that are not code, and no tools. */
 export type ManifestFile = Static<typeof ManifestFile>
 export const ManifestFile = Type.Object({
   name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
   description: Type.Optional(description('the skill is for', 1024)),
   version: Type.Optional(Type.String({ maxLength: 64 })),
-  runtime: Type.Optional(Choice(['native', 'script', 'agent', 'http'], {
-    description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder; http: a web API, as `skillet import openapi` writes it'
+  runtime: Type.Optional(Choice(['native', 'script', 'agent', 'http', 'mcp'], {
+    description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder; http: a web API, as `skillet import openapi` writes it; mcp: an MCP server'
   })),
   http: Type.Optional(Type.Unsafe<JsonObject>({
     type: 'object', additionalProperties: true, description: 'runtime = "http": the server and its credentials'
@@ -93,6 +127,7 @@ export const ManifestFile = Type.Object({
     description: 'Another skill: of its section `[skills.config.NAME]` is given what the skill\'s own does not set'
   })),
   permissions,
+  mcp: Type.Optional(McpServer),
   tools: Type.Optional(Type.Array(ManifestTool, { maxItems: toolsMax }))
 }, { additionalProperties: false })
 

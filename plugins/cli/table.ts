@@ -79,13 +79,13 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: 'add',
-    description: 'Install a skill from a folder, a tarball, a git repository or npm',
+    description: 'Install a skill from a folder, a tarball, a git repository or npm; or make one of an MCP server',
     configured: true,
     load: () => import('./commands/add.ts')
   },
   {
     name: 'import',
-    description: 'Make a skill of something that exists, such as a web API',
+    description: 'Make a skill of something that exists: a web API, MCP servers',
     configured: true,
     load: () => import('./commands/import.ts')
   },

@@ -1,21 +1,7 @@
-import { isServersOwn, type JsonObject, type Task } from '../../kernel/index.ts'
+import type { JsonObject, Task } from '../../kernel/index.ts'
+import { environmentOf } from '../toolkit/environment.ts'
 import type { Command } from '../toolkit/expand-command.ts'
 import type { Environment } from './protocol.ts'
-
-/** The variables that every command gets from the server's environment, where they are set. */
-const always = ['PATH', 'LANG', 'TZ', 'TMPDIR']
-
-/** The environment of a command: the variables that every program needs to run, and those that its skill declares. */
-export function environmentOf (
-  declared: readonly string[],
-  from: NodeJS.ProcessEnv = process.env
-): Record<string, string> {
-  const locale = Object.keys(from).filter(name => name.startsWith('LC_'))
-  return Object.fromEntries([...always, ...locale, ...declared].flatMap(name => {
-    const value = Object.hasOwn(from, name) && !isServersOwn(name) ? from[name] : undefined
-    return value === undefined ? [] : [[name, value]]
-  }))
-}
 
 /** The environments of commands by what their skills declare, each computed once: the server's does not change. */
 export class Environments {

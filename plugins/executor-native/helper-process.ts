@@ -74,9 +74,7 @@ export class HelperProcess {
     // Node leaves out `stdio`, against its types, when it had no file descriptor for the pipes.
     const stdio: unknown = child.stdio
     const channel: unknown = Array.isArray(stdio) ? stdio[3] : undefined
-    if (!(channel instanceof Socket)) {
-      throw noRoom()
-    }
+    if (!(channel instanceof Socket)) throw noRoom()
     this.#channel = channel
     const decode = createDecoder(readFromHelper, (message, payload) => { this.#take(message, payload) })
     channel.on('data', (chunk: Buffer) => { this.#decode(decode, chunk) }).on('error', () => {})

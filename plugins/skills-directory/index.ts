@@ -1,4 +1,5 @@
 import { configHome, definePlugin, type SkillSource } from '../../kernel/index.ts'
+import { toolListFolder } from '../toolkit/mcp/tool-list.ts'
 import { TrustFile } from '../toolkit/trust/trust-file.ts'
 import { Describing } from './descriptions/skill-descriptions.ts'
 import { examine } from './examine.ts'
@@ -29,7 +30,8 @@ export default definePlugin({
     scope.defer(() => describing.close())
     const interpreters = new Interpreters(config.skills.config)
     const trust = new SkillTrust({
-      directories: settings.trusted, file: new TrustFile(configHome(process.env)), locked: settings.locked
+      directories: settings.trusted, file: new TrustFile(configHome(process.env)), locked: settings.locked,
+      kept_folder: toolListFolder(data_dir)
     })
     const library = new Library({
       places: placesOf(settings), trust, describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms

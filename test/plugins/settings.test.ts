@@ -1,6 +1,7 @@
 import t from 'tap'
 import { configSchema, sectionsOf, type AnyPlugin } from '../../kernel/index.ts'
 import api from '../../plugins/executor-http/index.ts'
+import mcpServers from '../../plugins/executor-mcp/index.ts'
 import native from '../../plugins/executor-native/index.ts'
 import worker from '../../plugins/executor-worker/index.ts'
 import http from '../../plugins/http/index.ts'
@@ -15,7 +16,9 @@ import lmdb from '../../plugins/storage-lmdb/index.ts'
 import memory from '../../plugins/storage-memory/index.ts'
 
 t.test('the program knows all sections of its plugins, and no others', async t => {
-  const plugins: AnyPlugin[] = [api, native, worker, http, mcp, stdio, search, skills, engine, engineExecutor, lmdb, memory]
+  const plugins: AnyPlugin[] = [
+    api, native, worker, mcpServers, http, mcp, stdio, search, skills, engine, engineExecutor, lmdb, memory
+  ]
   const declared = plugins.flatMap(sectionsOf)
   const named = ({ name, schema }: typeof declared[number]): string =>
     `${name}: ${Object.keys(schema.properties).join()}`

@@ -211,7 +211,7 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
     ],
     'runtime': [
       { 'skill.toml': `runtime = "wasm"\n${good}` },
-      /^skill\.toml\/runtime must be one of "native", "script", "agent", "http"$/
+      /^skill\.toml\/runtime must be one of "native", "script", "agent", "http", "mcp"$/
     ],
     'two-tools': [
       { 'skill.toml': `${good}\n[[tools]]\nname = "say"\ndescription = "x"\ncommand = ["x"]\n` },

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { configHome, messageOf, SKILL_NAME } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
 import type { CommandContext, DefineCommand } from '../command.ts'
+import { defineAddMcp } from '../mcp/add.ts'
 import { addSettingOptions, type SettingFlags } from '../options/options.ts'
 import { LockFile, type LockEntry } from '../packages/lock-file.ts'
 import { prepare } from '../packages/prepare.ts'
@@ -16,7 +17,7 @@ import { agrees } from '../terminal/agrees.ts'
 
 interface Options { skill?: string, as?: string, yes?: boolean, json?: boolean }
 
-/** `skillet add SOURCE`: installs a skill into the user's own skills. */
+/** `skillet add SOURCE`, `skillet add mcp NAME …`: installs a skill into the user's own skills. */
 const define: DefineCommand = (command, context) => {
   command
     .argument('<source>', 'a folder, a tarball or its address, a git repository, npm:NAME, github:OWNER/NAME; with #BRANCH')
@@ -24,6 +25,7 @@ const define: DefineCommand = (command, context) => {
     .option('--as <name>', 'the name to install it under')
     .option('--yes', 'install it without a question')
     .option('--json', 'print JSON')
+  defineAddMcp(command.command('mcp'), context)
   const readFlags = addSettingOptions(command, context.schema)
   command.action(async (text: string, options: Options) => {
     await withWorkspace(join(configHome(context.terminal.env), 'skills'), async workspace => {

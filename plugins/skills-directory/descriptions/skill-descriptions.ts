@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { abortable, within, type Logger } from '../../../kernel/index.ts'
+import { toolListFolder } from '../../toolkit/mcp/tool-list.ts'
 import { mapAtMost } from '../shared/at-most.ts'
 import { DescriptionCache } from './description-cache.ts'
 import { readingMax } from '../listing/list.ts'
@@ -48,7 +49,8 @@ export class Describing {
     const directory = join(options.data_dir, 'cache', 'skills')
     this.#cache = new DescriptionCache(directory, options.log)
     this.#reading = new Reading({
-      cache_dir: directory, skill_module: skillModule, limit_ms: options.describe_ms,
+      cache_dir: directory, lists_folder: toolListFolder(options.data_dir), skill_module: skillModule,
+      limit_ms: options.describe_ms,
       heap_bytes_max: options.heap_bytes_max, log: options.log
     })
   }

@@ -8,7 +8,7 @@ import type { Described, DescribedSkill, Fault, Folder } from '../shared/protoco
 import { mark, type Dirty } from './dirty.ts'
 import { believe, entryOf, isKnown, keyOf, unread, type Entry } from './entry.ts'
 import { judgeEntries } from './judge.ts'
-import { combine, faultyIn, isSame, keptShelf, winnersOf, type Shelf, type Winner } from './shelves.ts'
+import { combine, isSame, keptShelf, unwatchableIn, winnersOf, type Shelf, type Winner } from './shelves.ts'
 import { watchedShelves, type WatchedShelf } from './watched.ts'
 
 export interface LibraryOptions {
@@ -71,15 +71,15 @@ export class Library {
   }
 
   /**
-   * The faulty entries whose files elsewhere have changed: such files may not have existed before, so that they could
-   * not be watched. Never rejects.
+   * The entries whose files elsewhere have changed, and could not be watched: such files may not have existed before.
+   * Never rejects.
    * @param files_max the number of files that are looked at, but at least those of one entry; the next call goes on
    * behind them
    * @param signal ends the look, with what was found until then
    */
   async mendable (files_max: number, signal: AbortSignal): Promise<Dirty> {
     const dirty = new Map<Place, Set<string>>()
-    const faulty = faultyIn(this.#shelves)
+    const faulty = unwatchableIn(this.#shelves)
     const first = this.#looks
     let left = files_max
     for (let i = 0; i < faulty.length && !signal.aborted; i++) {

@@ -72,10 +72,13 @@ export function isSame (a: LoadedSkills, b: LoadedSkills): boolean {
   return sameSkills && isDeepStrictEqual(restA, restB)
 }
 
-/** The entries with a fault that files elsewhere may mend. */
-export function faultyIn (shelves: readonly Shelf[]): { place: Place, name: string, entry: Entry }[] {
+/**
+ * The entries that depend on files elsewhere which may be missing, or replaced as a whole, so that they can't be
+ * watched: those with a fault that such files may mend, and MCP servers, whose tools are in such a file.
+ */
+export function unwatchableIn (shelves: readonly Shelf[]): { place: Place, name: string, entry: Entry }[] {
   return shelves.flatMap(({ place, entries }) => [...entries].flatMap(([name, entry]) => {
-    const mendable = entry.fault !== undefined && entry.key !== unread && entry.outside.length > 0
-    return mendable ? [{ place, name, entry }] : []
+    const depends = entry.fault !== undefined || entry.version?.skill.runtime === 'mcp'
+    return depends && entry.key !== unread && entry.outside.length > 0 ? [{ place, name, entry }] : []
   }))
 }

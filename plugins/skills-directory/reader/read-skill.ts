@@ -8,6 +8,7 @@ import { documentBytesMax } from '../../toolkit/openapi/limits.ts'
 import { httpOf, readApi } from '../../toolkit/openapi/read-api.ts'
 import { firstLine, isThere, readText, SkillFault } from '../shared/files.ts'
 import { DOCUMENT, INSTRUCTIONS, MANIFEST, MODULES } from '../../toolkit/skill-folder.ts'
+import { readMcpSkill } from '../mcp-skill/read-mcp-skill.ts'
 import { completePermissions, readInstructions, readManifest, readTool } from '../shared/manifest.ts'
 import type { DescribedSkill, Description, DescriberData, Folder } from '../shared/protocol.ts'
 import { countsForRevision } from '../listing/revision.ts'
@@ -66,6 +67,10 @@ async function read (skillFolder: Folder, data: DescriberData, importing: Import
     runtime
   }
   const source = { manifestPath, manifest, module, common, description: about?.description }
+  if (runtime !== 'mcp' && manifest.mcp !== undefined) {
+    throw new SkillFault(manifestPath, 'skill.toml has [mcp], which needs runtime = "mcp"')
+  }
+  if (runtime === 'mcp') return readServer(source, text, data, importing)
   if (runtime === 'native') return readNative(source, text)
   if (runtime === 'http') return readHttp(source, text)
   return await readModule(source, skillFolder.revision, data, importing)
@@ -131,6 +136,19 @@ function readHttp ({ manifestPath, manifest, module, common, description }: Sour
       ({ name: common.name, tool, path, error: located(path, firstLine(error)) })),
     warnings: []
   }
+}
+
+/** Reads a skill of an MCP server. The file with its tools may change, and lies elsewhere. */
+function readServer (
+  { manifestPath, manifest, module, common, description }: Source, text: string, { lists_folder }: DescriberData,
+  importing: Importing
+): Read {
+  if (module !== undefined) {
+    throw new SkillFault(manifestPath, `skill.toml says runtime = "mcp", but the folder has a ${basename(module)}`)
+  }
+  const { list_file, ...read } = readMcpSkill({ manifestPath, manifest, text, common, description, lists_folder })
+  importing.inputs.add(list_file)
+  return read
 }
 
 /** Reads a skill of functions, whose module is imported. */

@@ -7,6 +7,8 @@ import type { QuarantinedSkill, SkillDefinition, SkillWarning } from '../../../k
 export interface DescriberData {
   /** The cache directory for built TypeScript skills; created when needed. */
   cache_dir: string
+  /** The folder with the lists of tools of MCP servers. */
+  lists_folder: string
   /** The module that a built skill imports as `skillet/skill`: absolute path of the compiled kernel/skill.js. */
   skill_module: string
 }

@@ -20,6 +20,8 @@ export interface SkillTrustOptions {
   directories: readonly string[]
   /** The skills that are trusted by their content; undefined: none. */
   file?: TrustFile
+  /** A folder with files that Skillet itself keeps of skills, and that may be part of a trusted one. */
+  kept_folder?: string
   /** Whether skills that are not trusted are quarantined. */
   locked: boolean
 }
@@ -127,7 +129,9 @@ export class SkillTrust {
       return changes.length === 0 ? verdict : { ...verdict, text: `${inWords(changes)}; ${verdict.text ?? ''}` }
     }
     if (verdict.reason !== 'content') return verdict
-    const own = [folder.real_path + sep, folder.path + sep, programFolder]
+    const { kept_folder } = this.#options
+    const kept = kept_folder === undefined ? [] : [kept_folder + sep]
+    const own = [folder.real_path + sep, folder.path + sep, programFolder, ...kept]
     const stranger = outside.find(file => !own.some(place => file.startsWith(place)))
     if (stranger !== undefined) {
       const remedy = 'copy it into the folder, or name a directory in skills.trusted'
