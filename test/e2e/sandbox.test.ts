@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { until } from '../../plugins/testing/until.ts'
 import { below, gone } from '../support/processes.ts'
@@ -98,6 +98,7 @@ t.test('a list in permissions.network is what a command reaches, and the server 
   writeFileSync(join(listed, 'skill.toml'), `description = "Reach a place"
 [permissions]
 network = ["${web.host}"]
+read = [${JSON.stringify(dirname(node))}]
 [[tools]]
 name = "get"
 description = "Get"
