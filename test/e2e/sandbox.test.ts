@@ -84,15 +84,16 @@ t.test('a list in permissions.network is what a command reaches, and the server 
   const code = `
     const { username, password, hostname, port } = new URL(process.env.http_proxy)
     const place = process.argv[1]
-    const headers = { 'Host': place, 'Proxy-Authorization': 'Basic ' + btoa(username + ':' + password) }
-    require('http').request(
-      { host: hostname, port, method: 'CONNECT', path: place, headers }
-    ).on('connect', (reply, socket, head) => {
-      console.log(reply.statusCode)
-      if (reply.statusCode !== 200) process.exit(3)
+    const socket = require('net').connect(port, hostname)
+    socket.write('CONNECT ' + place + ' HTTP/1.1\\r\\nHost: ' + place + '\\r\\nProxy-Authorization: Basic ' +
+      btoa(username + ':' + password) + '\\r\\n\\r\\n')
+    socket.once('data', reply => {
+      const [, status] = String(reply).split(' ')
+      console.log(status)
+      if (status !== '200') process.exit(3)
       socket.on('data', data => console.log(String(data))).on('end', () => process.exit())
       socket.write('GET / HTTP/1.1\\r\\nHost: ' + place + '\\r\\nConnection: close\\r\\n\\r\\n')
-    }).end()`
+    })`
   const listed = join(home.skills, 'listed')
   mkdirSync(listed)
   writeFileSync(join(listed, 'skill.toml'), `description = "Reach a place"
@@ -102,6 +103,7 @@ read = [${JSON.stringify(dirname(node))}]
 [[tools]]
 name = "get"
 description = "Get"
+cwd = "/"
 command = [${JSON.stringify(node)}, "-e", ${JSON.stringify(code)}, "{{place}}"]
 [[tools.parameters]]
 name = "place"

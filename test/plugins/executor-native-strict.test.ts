@@ -32,7 +32,7 @@ const user = makeUser(t, {
 const shell = (script: string, permissions: Permissions = {}): Call => untrusted(user, script, permissions)
 const mebibyte = 1_048_576
 /** For commands that run this Node, which may be where only what is named can be read. */
-const withNode = { read: [dirname(process.execPath)] }
+const withNode = { read: [dirname(process.execPath), process.cwd()] }
 
 if (missing === undefined) testExecutor('executor-native at the level strict', {
   async open (config) {
