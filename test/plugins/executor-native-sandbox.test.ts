@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
-  existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
+  copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -43,6 +43,10 @@ const user = join(home, 'home')
 process.env['HOME'] = user
 delete process.env['XDG_CONFIG_HOME']
 
+/** This Node, where a confined command sees it. */
+const node = process.execPath.startsWith('/tmp/') ? join(home, 'node') : process.execPath
+if (node !== process.execPath) copyFileSync(process.execPath, node)
+
 /** A call of a script by a skill that is not trusted. */
 function untrusted (
   command: string[], permissions: Permissions = {}, parameters: JsonObject = {}, name = 'subject'
@@ -55,7 +59,7 @@ function untrusted (
 const shell = (script: string, permissions: Permissions = {}, parameters: JsonObject = {}): Call =>
   untrusted(['sh', '-c', '{{script}}'], permissions, { script: `HOME=${user}; ${script}`, ...parameters })
 const script = (text: string, permissions: Permissions = {}): Call =>
-  untrusted([process.execPath, '-e', '{{text}}'], permissions, { text })
+  untrusted([node, '-e', '{{text}}'], permissions, { text })
 
 async function open (t: Test, mode: 'required' | 'off', level: Confinement = 'sandbox'): Promise<Executor> {
   const { service, close } = await openPlugin(native, {
