@@ -1,14 +1,12 @@
 // Does a page of the history cost the same however long the history is, and however deep the page?
-import lmdb from '../plugins/storage-lmdb/index.ts'
 import { makeStored } from '../plugins/testing/executions.ts'
-import { openPlugin } from '../plugins/testing/open-plugin.ts'
 import type { Home } from '../test/support/program.ts'
 import { benchmark, roundsOf, type Row } from './lib/benchmark.ts'
+import { fillHistory } from './lib/history.ts'
 import { load, requestOf, type Load } from './lib/load.ts'
 import { withServers } from './lib/servers.ts'
 import { interleaved, median, ratios } from './lib/statistics.ts'
 
-const perCommit = 2_000
 const small = 1_000
 
 export default benchmark({
@@ -54,21 +52,8 @@ export default benchmark({
   })
 })
 
-/** Fills the history in a server's data directory before it starts. */
-async function fill (home: Home, size: number): Promise<void> {
-  const { service: storage, close } = await openPlugin(lmdb, { data_dir: home.data_dir })
-  try {
-    for (let done = 0; done < size; done += perCommit) {
-      for (let i = 0; i < Math.min(perCommit, size - done); i++) {
-        storage.save(makeStored({
-          skill_name: `skill-${i % 10}`,
-          tool_name: `tool-${i % 3}`,
-          status: (done + i) % 1_000 === 0 ? 'timeout' : 'success'
-        }))
-      }
-      await storage.commit()
-    }
-  } finally {
-    await close()
-  }
+function fill (home: Home, size: number): Promise<void> {
+  return fillHistory(home, size, i => makeStored({
+    skill_name: `skill-${i % 10}`, tool_name: `tool-${i % 3}`, status: i % 1_000 === 0 ? 'timeout' : 'success'
+  }))
 }

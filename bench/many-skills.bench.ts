@@ -99,7 +99,9 @@ async function loadFresh (home: Home): Promise<number> {
 
 async function load (home: Home, data_dir: string): Promise<void> {
   const opened =
-    await openPlugin(plugin, { data_dir, config: { skills: { bundled: false, directories: [home.skills] } } })
+    await openPlugin(plugin, {
+      data_dir, config: { isolation: { mode: 'off' }, skills: { bundled: false, directories: [home.skills] } }
+    })
   const loaded = await opened.service.load(new AbortController().signal)
   await opened.close()
   if (loaded.skills.length !== skills) {

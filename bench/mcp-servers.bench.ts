@@ -6,8 +6,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { completeConfig, configSchema, silentLogger } from '../kernel/index.ts'
-import { McpExecutor } from '../plugins/executor-mcp/executor.ts'
+import plugin from '../plugins/executor-mcp/index.ts'
+import { openPlugin } from '../plugins/testing/open-plugin.ts'
 import { until } from '../plugins/testing/until.ts'
 import { callOf, removeFolder, runMcp, serverSkill, testServer } from '../test/support/mcp-servers.ts'
 import { execute, makeHome, request, startServer, type Home } from '../test/support/program.ts'
@@ -22,10 +22,7 @@ export default benchmark({
   async run ({ quick }) {
     const homes = [await homeWith(1), await homeWith(20)] as const
     const client = new Client({ name: 'bench', version: '1' })
-    const { isolation } = completeConfig({ isolation: { mode: 'off' } }, configSchema([]))
-    const executor = new McpExecutor({
-      calls: 64, servers: 32, outputBytesMax: 1_048_576, isolation, log: silentLogger
-    })
+    const { service: executor, close } = await openPlugin(plugin)
     const server = await startServer(homes[0], ['--log-level', 'error', '--storage-durability', 'deferred'])
     try {
       await client.connect(new StdioClientTransport({ command: process.execPath, args: [testServer] }))
@@ -64,7 +61,7 @@ export default benchmark({
         }
       ] }
     } finally {
-      await Promise.all([client.close(), executor.close(), server.stop()])
+      await Promise.all([client.close(), close(), server.stop()])
       await Promise.all([...homes.map(home => home.remove()), removeFolder()])
     }
   }

@@ -2,6 +2,7 @@
 
 // lib
 export { abortable } from './lib/abortable.ts'
+export { readRange, type ByteRange } from './lib/byte-range.ts'
 export { abortSignalOf, Canceller, type CancelSignal } from './lib/cancel.ts'
 export { coerceText } from './lib/coerce.ts'
 export { decodeCursor, encodeCursor } from './lib/cursor.ts'
@@ -19,13 +20,19 @@ export { didYouMean, nearest } from './lib/nearest.ts'
 export { isAlive, thisProcess, type ProcessIdentity } from './lib/process-identity.ts'
 export { pauses } from './lib/pauses.ts'
 export { Scope } from './lib/scope.ts'
+export { Selections } from './lib/select/selections.ts'
 export { isoTime, unixTime } from './lib/time.ts'
 export { readVersion, type Version } from './lib/version.ts'
 export { within } from './lib/within.ts'
+export { hasAll, type SoughtWord } from './lib/words.ts'
 
 // contracts
-export { ACCESS_PATTERN, compileAllows, SCOPES, type Access, type AccessScope } from './contracts/access.ts'
+export {
+  ACCESS_PATTERN, compileAllows, SCOPES, usualScopes, type Access, type AccessScope, type Allows
+} from './contracts/access.ts'
+export { approvalTexts, pendingApproval, type Approval, type Decision } from './contracts/approval.ts'
 export { Bus, type Events, type LogLevel } from './contracts/bus.ts'
+export { Unanswered, type Question, type QuestionHandler } from './contracts/ask.ts'
 export type { Call } from './contracts/call.ts'
 export { outputBytesStop, type Config } from './contracts/config.ts'
 export type { Endpoint, EndpointCall, EndpointRoute } from './contracts/endpoint.ts'
@@ -33,8 +40,13 @@ export type { Executor, Outcome, SecretsOf, Task, TaskObserver } from './contrac
 export type { Gateway } from './contracts/gateway.ts'
 export { defaultKeyName, KEY_NAME, KeyTable, type KeySettings } from './contracts/key-settings.ts'
 export type { Backup, CareContext, HistoryCare, LostExecutions, Repair, Restored } from './contracts/history-care.ts'
+export { LIVE_EVENTS, type LiveEvent, type LiveEvents, type LiveReader } from './contracts/live.ts'
+export {
+  INSTANCE_NAME, instanceName, isAskedFor, SKILL_NAME, splitInstance, splitTool, TOOL_NAME
+} from './contracts/names.ts'
 export type { Callable, Operation } from './contracts/operation.ts'
-export { outputOf, type Output } from './contracts/output.ts'
+export { collectedBytesMax, outputOf, type Output } from './contracts/output.ts'
+export { textOf, type Outputs, type StoredOutput } from './contracts/outputs.ts'
 export {
   definePlugin, PLUGIN_NAME, pluginApi, SLOTS, type AnyPlugin, type EndpointContext, type ExamineContext, type Finding,
   type Plugin, type PluginContext,
@@ -42,11 +54,10 @@ export {
 } from './contracts/plugin.ts'
 export * as schemas from './contracts/schemas.ts'
 export {
-  EXECUTION_STATUSES, FROM_CLIENT, SKILL_NAME, TOOL_NAME, type Execution, type ExecutionStatus, type ExecutionSummary,
-  type Confinement, type Isolation, type JsonObject,
-  type ParameterDescriptor, type PluginStatus, type QuarantinedSkill, type SearchResult, type SearchState, type Skill,
-  type SkillWarning, type Tool
+  EXECUTION_STATUSES, FROM_CLIENT, type Confinement, type Execution, type ExecutionStatus, type ExecutionSummary,
+  type Isolation, type JsonObject, type ParameterDescriptor, type SearchResult, type Skill, type Tool
 } from './contracts/schemas.ts'
+export type { PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from './contracts/status.ts'
 export type { Search, SearchAnswer, SearchOptions } from './contracts/search.ts'
 export {
   defineSection, pathFormats, textList, type PathFormat, type Section, type SectionOf
@@ -54,20 +65,24 @@ export {
 export type { Services, SkillCatalog } from './contracts/services.ts'
 export type { LoadedSkills, SkillSource } from './contracts/skill-source.ts'
 export {
-  Permissions, runtimeOf, VARIABLE_NAME, type CommandPart, type CommandPiece, type CommandTemplate, type ScriptNeeds,
-  type SkillDefinition, type ToolDefinition
+  Permissions, runtimeOf, VARIABLE_NAME, WHEN_FULL, type CommandPart, type CommandPiece, type CommandTemplate,
+  type ConcurrencyRule, type RetryPolicy, type ScriptNeeds, type SkillDefinition, type SkillInstance,
+  type ToolDefinition
 } from './contracts/skill.ts'
+export type { RunStatistics, Statistics } from './contracts/statistics.ts'
 export {
-  cacheLimits, filteredTotalMax, type Cache, type Lease, type ExecutionPage, type ExecutionQuery, type Storage,
-  type StoredExecution,
+  cacheLimits, filteredTotalMax, keyLimits, type Cache, type ExecutionFilter, type ExecutionPage, type ExecutionQuery,
+  type ExecutionVisitor, type FoundPage, type KeyedExecution, type Lease, type Storage, type StoredExecution,
   type UnfinishedExecution
 } from './contracts/storage.ts'
+export type { ToolAnnotations } from './contracts/tool-annotations.ts'
 export type { Transport } from './contracts/transport.ts'
 
 // schema
 export {
   ManifestFrame, ManifestTool, McpServer, PARAMETER_NAME, ScriptFile, ScriptFrame, ScriptTools, toolsMax
 } from './schema/manifest.ts'
+export { parametersOfKey } from './schema/concurrency-key.ts'
 export { compileInputSchema } from './schema/parameters.ts'
 export { compileCheck, patternMax, type Check } from './schema/validation.ts'
 
@@ -76,20 +91,29 @@ export { secretLengthMin } from './secrets/redact.ts'
 export { isServersOwn, SecretFile, secretBytesMax, type Secrets } from './secrets/secrets.ts'
 
 // skills
+export { faultOfInstances, instanceNames } from './skills/instances.ts'
 export { agentParameters, oneLine, parameterLines } from './skills/parameter-lines.ts'
 export type { ToolContext } from './skill.ts'
 
 // executions
+export { executionWords } from './executions/execution-words.ts'
 export { pendingLimits, recordBytes, refuseTooManyPending } from './executions/pending.ts'
+export { resultOf } from './executions/record.ts'
 export { isFinal } from './executions/transitions.ts'
 
 // operations
+export { executionFilter, type FilterInput } from './operations/execution-filters.ts'
 export { accessOf, hashKey, newKey, parseKeys, readKeys } from './operations/keys.ts'
-export { queryMax, SearchMode } from './operations/search-skills.ts'
+export { soughtIn } from './operations/searched-text.ts'
+export { queryMax, SearchMode, withInstances } from './operations/search-skills.ts'
 export {
-  cancelExecution, execute, getExecution, getSkill, health, listExecutions, listSkillFiles, listSkills, readSkillFile,
-  searchSkills, version
+  approveExecution, cancelExecution, cancelExecutions, denyExecution, execute, getExecution, getSkill, getStatistics,
+  health, listApprovals, listExecutions, listSkillFiles, listSkills, readSkillFile, retryExecution, searchSkills,
+  version
 } from './operations/table.ts'
+export { RunOptions, waitMax_s } from './operations/run-options.ts'
+export { startRun, storeRun } from './operations/stored-runs.ts'
+export { waitingReason } from './operations/waiting-reason.ts'
 
 // boot
 export { configFile, configHome, dataHome, fromHome, type ConfigSources } from './boot/config-files.ts'

@@ -23,7 +23,7 @@ export type * from './contracts/skill.ts'
 export type * from './contracts/storage.ts'
 export type * from './contracts/transport.ts'
 export type {
-  CancelSignal, ErrorCode, ErrorDetails, ErrorEnvelope, ErrorKind, Logger, ProcessIdentity, Version
+  CancelSignal, ErrorCode, ErrorDetails, ErrorEnvelope, ErrorKind, Logger, ProcessIdentity, SoughtWord, Version
 } from './index.ts'
 
 // For every plugin. `Type` declares options.
@@ -33,11 +33,14 @@ export {
 export { Type, type Static } from 'typebox'
 
 // For executors and sources of skills.
-export { abortSignalOf, compileInputSchema, outputBytesStop, outputOf, SKILL_NAME, TOOL_NAME } from './index.ts'
+export {
+  abortSignalOf, collectedBytesMax, compileInputSchema, INSTANCE_NAME, instanceName, outputBytesStop, outputOf,
+  SKILL_NAME, splitInstance, splitTool, TOOL_NAME
+} from './index.ts'
 
 // For storages.
 export {
-  cacheLimits, decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending
+  cacheLimits, decodeCursor, encodeCursor, executionWords, filteredTotalMax, hasAll, recordBytes, refuseTooManyPending
 } from './index.ts'
 
 // For transports and endpoints.

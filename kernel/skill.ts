@@ -57,6 +57,17 @@ export type Values<P extends Record<string, Parameter>> =
   { [K in keyof P as Present<P[K]> extends true ? K : never]: TypeOf<P[K]> } &
   { [K in keyof P as Present<P[K]> extends true ? never : K]?: TypeOf<P[K]> }
 
+/**
+ * How many runs go on at once. Runs count together when their `key` is the same: a text with placeholders of
+ * parameters, such as `{{repository}}`; without it, all of them do. A run beyond `limit` (default 1) waits for its turn
+ * (`wait`, the default), is refused, or takes the place of the oldest one, which is cancelled.
+ */
+export interface ConcurrencyRule {
+  key?: string
+  limit?: number
+  when_full?: 'wait' | 'refuse' | 'cancel_oldest'
+}
+
 /** A tool of a script skill. */
 export interface ScriptTool<P extends Record<string, Parameter>> {
   description: string
@@ -67,6 +78,21 @@ export interface ScriptTool<P extends Record<string, Parameter>> {
   rules?: Record<string, unknown>
   /** Time limit in milliseconds. Default: the setting `execution.timeout_ms`. */
   timeout_ms?: number
+  /** What the tool declares of its effects. An annotation that is absent says nothing. */
+  annotations?: { read_only?: boolean, destructive?: boolean, idempotent?: boolean, open_world?: boolean }
+  /**
+   * Runs it again when it fails, for a tool whose annotations say `idempotent` or `read_only`: at most `attempts`
+   * times, after a wait of `backoff_ms` (default 500), multiplied by `factor` (2) each time up to `max_ms` (30,000), of
+   * which the share `jitter` (0.5) is drawn by chance.
+   */
+  retry?: { attempts: number, backoff_ms?: number, factor?: number, max_ms?: number, jitter?: number }
+  /** How many runs of the tool go on at once. Default: the rule of the skill, if it has one. */
+  concurrency?: ConcurrencyRule
+  /**
+   * Runs it only when a person has approved it. The text says what it would do, such as `Deletes {{path}}`, with the
+   * values of parameters.
+   */
+  approval?: string
   /**
    * Does the work. The value that it returns (or resolves with) is the output: a string as it is, any other value as
    * JSON. An exception fails the execution.
@@ -82,6 +108,8 @@ export interface ScriptSkill<T extends Record<string, Record<string, Parameter>>
     network?: boolean | string[], write?: string[], read?: string[], env?: string[], secrets?: string[],
     isolation?: 'sandbox'
   }
+  /** How many runs of its tools go on at once, those of all tools without a rule of their own together. */
+  concurrency?: ConcurrencyRule
   tools: { [K in keyof T]: ScriptTool<T[K]> }
 }
 

@@ -13,6 +13,7 @@ async function run (args: readonly string[]): Promise<number> {
     executors: [
       () => import('./executor-worker/index.ts'), () => import('./executor-native/index.ts'),
       () => import('./executor-http/index.ts'), () => import('./executor-mcp/index.ts'),
+      () => import('./executor-container/index.ts'), () => import('./executor-wasm/index.ts'),
       () => import('./skill-engine/executor/index.ts')
     ],
     skills: [() => import('./skills-directory/index.ts'), () => import('./skill-engine/index.ts')],

@@ -1,4 +1,5 @@
 import { sectionsOf, type Section } from '../kernel/index.ts'
+import { declared as container } from './executor-container/settings.ts'
 import { declared as api } from './executor-http/settings.ts'
 import { declared as mcpServers } from './executor-mcp/settings.ts'
 import { declared as native } from './executor-native/settings.ts'
@@ -9,7 +10,7 @@ import { declared as search } from './search-hnsw/settings.ts'
 import { declared as engine } from './skill-engine/settings.ts'
 import { declared as skills } from './skills-directory/settings.ts'
 
-const declarations = [http, worker, native, api, search, mcp, mcpServers, skills, engine]
+const declarations = [http, worker, native, container, api, search, mcp, mcpServers, skills, engine]
 /**
  * The sections of the built-in plugins. A command needs them all to read the configuration, and loads only the plugins
  * that it uses. In the order of the documentation.

@@ -41,7 +41,7 @@ compileC('executor-native/sandbox', 'commands of skills that are not trusted run
   flags: ['-DSANDBOX', '-pthread', '-Iplugins/toolkit'], optional: ['-static'], sources: [...helper, ...sandbox]
 })
 compileC('toolkit/sandbox/program', 'scripts of skills that are not trusted run without a sandbox', {
-  flags: ['-pthread'], sources: ['toolkit/sandbox/program', ...sandbox]
+  flags: ['-pthread'], sources: ['toolkit/sandbox/program', 'toolkit/sandbox/watch', ...sandbox]
 })
 compileC('mcp/transports/relay', 'a command can find what `skillet mcp` says to its client where that gave pipes', {
   flags: ['-pthread']
@@ -59,7 +59,7 @@ const shared = {
   // Native packages, packages that load files from their own folder, and packages that only some calls need.
   external: [
     'esbuild', 'lmdb', 'piscina', 'pino', 'uWebSockets.js', '@btc-vision/uwebsockets.js', 'hnswlib-node',
-    '@huggingface/transformers', 'jsonc-parser'
+    '@huggingface/transformers', 'jsonc-parser', '@bytecodealliance/jco-transpile'
   ],
   logLevel: 'warning'
 }
@@ -71,8 +71,10 @@ await build({
   ...shared,
   entryPoints: [
     'dist/plugins/skills-directory/reader/worker.js', 'dist/plugins/executor-worker/thread/worker.js',
-    'dist/plugins/executor-worker/process/entry.js',
-    'dist/plugins/search-hnsw/meaning/thread.js', 'dist/plugins/storage-lmdb/care/process.js'
+    'dist/plugins/executor-worker/process/entry.js', 'dist/plugins/toolkit/wasm/host/index.js',
+    'dist/plugins/skills-directory/process/entry.js', 'dist/plugins/skill-engine/process/entry.js',
+    'dist/plugins/search-hnsw/meaning/thread.js', 'dist/plugins/storage-lmdb/care/process.js',
+    'dist/plugins/storage-lmdb/text/thread.js'
   ],
   outdir: 'dist/plugins',
   outbase: 'dist/plugins',

@@ -16,9 +16,12 @@ const suites = [
   { version: '0.1.16', args: ['--suite', 'all'] },
   { version: '0.2.0-alpha.12', args: ['--suite', 'all', '--spec-version', '2026-07-28'] },
   { version: '0.2.0-alpha.12', args: ['--requirements', '2025-11-25'] },
-  // The scenarios of the extension `skills`, which no suite includes.
-  { version: '0.2.0-alpha.12', args: ['--scenario', 'sep-2640-skills-enumeration'] },
-  { version: '0.2.0-alpha.12', args: ['--scenario', 'sep-2640-skills-manifest'] }
+  // The scenarios of the extensions `skills` and `tasks`, which no suite includes.
+  ...[
+    'sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'tasks-lifecycle', 'tasks-capability-negotiation',
+    'tasks-wire-fields', 'tasks-request-state-removal', 'tasks-mrtr-input', 'tasks-request-headers',
+    'tasks-dispatch-and-envelope', 'tasks-status-notifications', 'tasks-required-task-error', 'tasks-mrtr-composition'
+  ].map(scenario => ({ version: '0.2.0-alpha.12', args: ['--scenario', scenario] }))
 ]
 
 /**
@@ -35,7 +38,11 @@ const named = [
   ...[
     'basic-elicitation', 'basic-sampling', 'basic-list-roots', 'request-state', 'multiple-input-requests',
     'multi-round', 'non-tool-request', 'result-type', 'tampered-state', 'capability-check'
-  ].map(name => `input-required-result-${name}`)
+  ].map(name => `input-required-result-${name}`),
+  ...[
+    'lifecycle', 'capability-negotiation', 'wire-fields', 'request-state-removal', 'mrtr-input', 'request-headers',
+    'dispatch-and-envelope', 'required-task-error', 'mrtr-composition'
+  ].map(name => `tasks-${name}`)
 ]
 
 const fixtures = resolve('test/fixtures/mcp-conformance')
@@ -50,6 +57,7 @@ try {
   ]) {
     const server = await startServer(mkdtempSync(join(folder, 'home-')), [...withoutLimits, ...serverArgs])
     try {
+      await toolsAreKnown(server.url, serverArgs.length > 0)
       for (const { version, args } of suites) {
         const results = run(programs.get(version), args, `${server.url}/mcp`)
         const failed = [...results].flatMap(([name, ok]) => ok ? [] : [name])
@@ -67,6 +75,17 @@ try {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 if (wrong > 0) process.exitCode = 1
+
+/** Waits until the server knows the tools of the fixtures' MCP server, which it asks for them. */
+async function toolsAreKnown (url, hasFixtures) {
+  if (!hasFixtures) return
+  for (let tries = 0; tries < 100; tries++) {
+    const { skills } = await (await fetch(`${url}/api/skills`)).json()
+    if (skills.some(({ name, tools }) => name === 'asking' && tools.length > 0)) return
+    await new Promise(resolve => { setTimeout(resolve, 200) })
+  }
+  throw new Error('the fixtures are not all known to the server')
+}
 
 function tell (what) {
   wrong++

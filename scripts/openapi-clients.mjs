@@ -14,6 +14,14 @@ const packages = [
 ]
 const requirements = ['openapi-python-client==0.29.1']
 const key = 'key-of-the-check'
+/**
+ * The errors of operations that fail, since the execution of the examples has ended, and nobody may approve what the
+ * same key started.
+ */
+const failing = {
+  cancel_execution: { status: 409, code: 'CONFLICT' }, deny_execution: { status: 409, code: 'CONFLICT' },
+  approve_execution: { status: 403, code: 'FORBIDDEN' }
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'skillet-openapi-'))
 const bin = join(folder, 'node_modules', '.bin')
@@ -42,22 +50,26 @@ try {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/**
- * Makes a call of each operation from its examples. The operation that makes an execution is the first. The request to
- * cancel is expected to fail with a conflict, since the execution has ended.
- */
+/** Makes a call of each operation from its examples. The operation that makes an execution is the first. */
 function callsOf ({ paths }) {
   const calls = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { operationId, tags, parameters = [], requestBody }]) => ({
+    Object.entries(item).filter(([, { responses }]) => isJson(responses)).map((
+      [method, { operationId, tags, parameters = [], requestBody }]
+    ) => ({
       name: operationId,
       tag: tags[0].toLowerCase(),
       path,
       method: method.toUpperCase(),
       values: { path: valuesIn('path', parameters), query: valuesIn('query', parameters) },
       ...(requestBody !== undefined && { body: requestBody.content['application/json'].example }),
-      status: operationId === 'cancel_execution' ? 409 : 200
+      ...(failing[operationId] ?? { status: 200 })
     })))
   return calls.sort((a, b) => Number(b.name === 'execute') - Number(a.name === 'execute'))
+}
+
+/** Whether an operation answers with JSON. No generated client reads a stream of events. */
+function isJson (responses) {
+  return responses[200]?.content?.['application/json'] !== undefined
 }
 
 function valuesIn (where, parameters) {
@@ -94,19 +106,19 @@ function callFromTypeScript (url, calls) {
 import type { components, paths } from './schema.d.ts'
 
 const client = createClient<paths>({ baseUrl: '${url}', headers: { Authorization: 'Bearer ${key}' } })
-const code: components['schemas']['ErrorCode'] = 'CONFLICT'
+type Code = components['schemas']['ErrorCode']
 
-async function call<Data> (name: string, expected: number, answer: Promise<{ data?: Data, error?: components['schemas']['Error'], response: Response }>): Promise<Data | undefined> {
+async function call<Data> (name: string, expected: number, code: Code | undefined, answer: Promise<{ data?: Data, error?: components['schemas']['Error'], response: Response }>): Promise<Data | undefined> {
   const { data, error, response: { status } } = await answer
   if (status !== expected || (status !== 200 && error?.error.code !== code)) throw new Error(\`\${name} answered \${status}: \${error?.error.message}\`)
   return data
 }
 
 let id = ''
-${calls.map(({ name, path, method, values, body, status }) => {
+${calls.map(({ name, path, method, values, body, status, code }) => {
     const params = Object.fromEntries(Object.entries(values).filter(([, named]) => Object.keys(named).length > 0))
     const options = JSON.stringify({ params, ...(body !== undefined && { body }) }).replace(/"id":"[^"]*"/, 'id')
-    const answer = `await call('${name}', ${status}, client.${method}('${path}', ${options}))`
+    const answer = `await call('${name}', ${status}, ${JSON.stringify(code)}, client.${method}('${path}', ${options}))`
     return name === 'execute' ? `id = (${answer})?.execution_id ?? ''` : answer
   }).join('\n')}
 console.log('${calls.length} operations called by a client of openapi-typescript')

@@ -17,7 +17,7 @@ with open(file, encoding="utf-8") as calls_file:
 generated = {f"{tag.name}.{one.name}" for tag in pkgutil.iter_modules(skillet_client.api.__path__)
              for one in pkgutil.iter_modules(importlib.import_module(f"skillet_client.api.{tag.name}").__path__)}
 described = {f"{call['tag']}.{call['name']}" for call in calls}
-assert generated == described, f"generated: {sorted(generated)}, described: {sorted(described)}"
+assert generated >= described, f"generated: {sorted(generated)}, described: {sorted(described)}"
 
 client = AuthenticatedClient(base_url=url, token=key, raise_on_unexpected_status=True)
 execution_id = None
@@ -32,7 +32,7 @@ for call in calls:
     assert answer.status_code == call["status"], f"{call['name']} answered {answer.status_code}: {answer.content!r}"
     assert answer.parsed is not None and answer.parsed.to_dict()["api_version"], f"{call['name']} is not read"
     if call["status"] != 200:
-        assert isinstance(answer.parsed, Error) and answer.parsed.error.code == ErrorCode.CONFLICT, f"{call['name']}: {answer.parsed}"
+        assert isinstance(answer.parsed, Error) and answer.parsed.error.code == ErrorCode(call["code"]), f"{call['name']}: {answer.parsed}"
     if call["name"] == "execute":
         execution_id = answer.parsed.execution_id
 

@@ -1,12 +1,12 @@
 // `npm test`: completes the setup, then runs all tests, or those whose path contains an argument. Prints a line for
 // each file and all failures, writes the whole output to dist/test-results.tap, and ends with a line `N passed, N
 // failed`, which counts tests, not assertions.
-import { spawn } from 'node:child_process'
-import { createWriteStream, readdirSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { createWriteStream, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setUp } from './setup.mjs'
+import { runFiles } from './test-files.mjs'
 import { TapCounter } from './tap-counter.mjs'
 
 setUp({ tests: true })
@@ -18,16 +18,12 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-// By default the runner leaves one core unused; more jobs are faster, since many tests wait for processes and timers.
+const env = { SKILLET_TEST_CACHE: describeBundledSkills() }
+// Many tests wait for processes and timers: one more at a time than there are cores.
 const results = createWriteStream('dist/test-results.tap')
-const tap = spawn(
-  process.execPath,
-  ['node_modules/tap/dist/esm/run.mjs', '--reporter=tap', `--jobs=${availableParallelism()}`, ...files],
-  { stdio: ['ignore', 'pipe', 'inherit'] }
-)
 const counter = new TapCounter()
 let shown = false // the description of a failure, up to its closing `...`
-for await (const line of createInterface({ input: tap.stdout })) {
+for await (const line of runFiles(files, availableParallelism() + 1, env)) {
   results.write(`${line}\n`)
   const { failed } = counter.read(line)
   if (/^(not )?ok /.test(line) || failed || shown) console.log(line)
@@ -35,11 +31,21 @@ for await (const line of createInterface({ input: tap.stdout })) {
   else if (/^\s*(\.\.\.|(not )?ok .*)$/.test(line)) shown = false
 }
 results.end()
-const status = tap.exitCode ?? await new Promise(resolve => { tap.on('close', resolve) })
-// A run may fail without a failed test, for example when the runner crashes. It counts as a failure too.
-const failed = status !== 0 && counter.failed === 0 ? 1 : counter.failed
-console.log(`${counter.passed} passed, ${failed} failed`)
-process.exitCode = status === 0 ? 0 : 1
+console.log(`${counter.passed} passed, ${counter.failed} failed`)
+process.exitCode = counter.failed === 0 ? 0 : 1
+
+/**
+ * Describes the bundled skills once: hundreds of tests start the program in a home of its own, where a second of the
+ * processor would go into this each time. @returns the data directory with the descriptions
+ */
+function describeBundledSkills () {
+  const home = join(import.meta.dirname, '../dist/test-home')
+  rmSync(home, { recursive: true, force: true })
+  const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), XDG_DATA_HOME: home }
+  const { status, stderr } = spawnSync(process.execPath, ['dist/program/main.js', 'list'], { env, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`skillet list failed: ${stderr}`)
+  return join(home, 'skillet')
+}
 
 function list (folder) {
   return readdirSync(folder, { withFileTypes: true })

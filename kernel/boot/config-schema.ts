@@ -1,4 +1,4 @@
-import { IsObject, Type, type TObject, type TObjectOptions } from 'typebox'
+import { IsArray, IsObject, Type, type TObject, type TObjectOptions } from 'typebox'
 import { Config } from '../contracts/config.ts'
 import type { AnyPlugin } from '../contracts/plugin.ts'
 import type { Section } from '../contracts/section.ts'
@@ -83,7 +83,8 @@ function settingsOf (schema: TObject, path: readonly string[]): Setting[] {
   return Object.entries(schema.properties).flatMap(([name, property]) => {
     const at = [...path, name]
     if (IsObject(property)) return settingsOf(property, at)
-    if ('additionalProperties' in property) return [] // a table with free keys can only be set in the file
+    // A table with free keys, and a list of tables, can only be set in the file.
+    if ('additionalProperties' in property || (IsArray(property) && IsObject(property.items))) return []
     const words = at.join('_').replaceAll(/[.-]/g, '_')
     return [{
       path: at, flag: `--${words.replaceAll('_', '-')}`, variable: `SKILLET_${words.toUpperCase()}`, schema: property

@@ -3,7 +3,7 @@ import type { AnyPlugin, ExamineContext, Finding } from '../contracts/plugin.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { messageOf } from '../lib/errors.ts'
 import { isAlive } from '../lib/process-identity.ts'
-import type { PluginStatus, QuarantinedSkill, SkillWarning } from '../contracts/schemas.ts'
+import type { PluginStatus, QuarantinedSkill, SkillWarning } from '../contracts/status.ts'
 import { within } from '../lib/within.ts'
 
 /** Facts that are known without a call of a plugin. */
@@ -53,7 +53,16 @@ export async function examine (
     serving(systemState.storage),
     ...plugins.map(async plugin => await ask(plugin, context))
   ])
-  return [...own, { level: 'note', about: 'isolation', text: isolationNote(context.config) }, ...answers.flat()]
+  const isolation: Finding = { level: 'note', about: 'isolation', text: isolationNote(context.config) }
+  return [...own, ...withoutSkill(context, systemState.quarantined), isolation, ...answers.flat()]
+}
+
+/** Instances in the configuration of skills that do not exist, which serve nothing. */
+function withoutSkill ({ config, skills }: ExamineContext, quarantined: readonly QuarantinedSkill[]): Finding[] {
+  const known = new Set([...skills, ...quarantined].map(({ name }) => name))
+  return Object.keys(config.skills.instances).filter(skill => !known.has(skill)).map((skill): Finding => ({
+    level: 'problem', about: 'instances', text: `skills.instances.${skill}: there is no skill of this name`
+  }))
 }
 
 async function serving (storage: Pick<Storage, 'holder'>): Promise<Finding[]> {

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { Bus } from '../contracts/bus.ts'
 import { Catalog } from '../skills/catalog.ts'
 import type { Config } from '../contracts/config.ts'
-import type { Executor } from '../contracts/executor.ts'
+import type { Outputs } from '../contracts/outputs.ts'
 import type { AnyPlugin, Finding } from '../contracts/plugin.ts'
 import type { Search } from '../contracts/search.ts'
 import type { Storage } from '../contracts/storage.ts'
@@ -11,17 +11,21 @@ import { envFile } from '../lib/env-file.ts'
 import { messageOf } from '../lib/errors.ts'
 import { examine, isolationNote } from './examine.ts'
 import { Executions } from '../executions/executions.ts'
+import { OutputFiles } from '../executions/output-files.ts'
+import { openOutputs } from '../executions/outputs.ts'
 import { CatalogSync } from '../skills/catalog-sync.ts'
 import type { Gateway } from '../contracts/gateway.ts'
 import { createGateway } from '../operations/gateway.ts'
+import { jobOfRecord } from '../operations/recorded-jobs.ts'
 import type { Logger } from '../lib/log.ts'
-import { runtimeOf, type SkillDefinition } from '../contracts/skill.ts'
-import { isAlive, thisProcess } from '../lib/process-identity.ts'
+import type { SkillDefinition } from '../contracts/skill.ts'
 import { Recovery } from '../executions/recovery.ts'
-import type { PluginStatus } from '../contracts/schemas.ts'
+import type { PluginStatus } from '../contracts/status.ts'
 import { Scope } from '../lib/scope.ts'
 import { noSecrets, type Secrets } from '../secrets/secrets.ts'
-import { Providers, refuseDuplicates } from './providers.ts'
+import { claim } from './claim.ts'
+import { prepare, Providers, refuseDuplicates } from './providers.ts'
+import { serverOf } from './server-of.ts'
 import { secondsSince } from '../lib/time.ts'
 import type { Version } from '../lib/version.ts'
 
@@ -60,8 +64,12 @@ export interface Kernel {
   readonly plugins: () => readonly PluginStatus[]
   /** The definitions of the skills, sorted by name: for commands of the user, never for callers. */
   readonly skills: () => readonly SkillDefinition[]
+  /** The records of all executions: for commands of the user, never for callers. */
+  readonly history: Pick<Storage, 'records' | 'get' | 'save' | 'commit'>
   /** The URLs of the transports. */
   readonly urls: readonly string[]
+  /** The URLs of the server that holds the role `serve` on the same data directory; none where no server runs. */
+  server (): Promise<readonly string[]>
   /** Returns findings about the kernel and about the environment of the given plugins, which may be not started. */
   examine (plugins: readonly AnyPlugin[], signal: AbortSignal): Promise<Finding[]>
   /** Resolves when a transport with a single client has lost that client; never when clients come and go. */
@@ -114,17 +122,23 @@ class Boot {
     refuseDuplicates(this.#options.plugins)
     secureDataDirectory(data_dir, log)
     const { storage, search } = await this.#startProviders()
-    const executions = await this.#startExecutions(storage)
+    const files = new OutputFiles(config, storage, data_dir, log)
+    const outputs = openOutputs(storage, files, this.#scope)
+    const executions = await this.#startExecutions(storage, files, outputs)
     const { states, executors, services: { transport: transports } } = this.#providers
     const services = Object.freeze({
-      config, version: Object.freeze({ ...version }), catalog: this.#catalog, executions, storage, search,
+      config, version: Object.freeze({ ...version }), catalog: this.#catalog, executions, live: executions.live,
+      outputs, storage, search,
       search_patience_ms,
       plugins: states,
       uptime_seconds: this.#uptime_seconds
     })
     const gateway = createGateway(services, [...executors.values()], this.#bus)
     await this.#startTransports(gateway, executions)
-    if (transports.length > 0) this.#scope.defer(this.#followSkills(executions))
+    if (transports.length > 0) {
+      this.#scope.defer(this.#followSkills(executions))
+      this.#scope.defer(files.start())
+    }
     const urls = transports.flatMap(({ url }) => url ?? [])
     const { role } = this.#options
     if (role !== undefined) await claim(storage, role, data_dir, urls.join(' '))
@@ -132,7 +146,9 @@ class Boot {
       gateway,
       plugins: states,
       skills: () => this.#catalog.skills,
+      history: storage,
       urls,
+      server: () => serverOf(storage),
       ended: Promise.race(transports.flatMap(({ ended }) => ended ?? [])),
       examine: (plugins, signal) => this.#examine(storage, plugins, signal),
       stop: () => this.#scope.close()
@@ -148,12 +164,12 @@ class Boot {
 
   /** Starts storage, search, executors and sources of skills, and loads the skills. */
   async #startProviders (): Promise<{ storage: Storage, search: Search }> {
-    const { only, role, data_dir, log, plugins, prepareSearch = false } = this.#options
+    const { config, only, role, data_dir, log, plugins, prepareSearch = false } = this.#options
     const providers = this.#providers
     // The storage is stopped last, whatever the order of the start.
     for (const slot of ['storage', 'skills', 'executor', 'search'] as const) providers.stopWith(this.#scope, slot)
     await providers.start('skills', 'executor')
-    const sync = new CatalogSync(this.#catalog, providers.services.skills, this.#bus, log)
+    const sync = new CatalogSync(this.#catalog, providers.services.skills, config, this.#bus, log)
     if (only !== undefined) {
       await sync.load(this.#signal, only)
       prepare(this.#catalog.skills.find(({ name }) => name === only), providers.services.executor)
@@ -173,12 +189,17 @@ class Boot {
   }
 
   /** Creates the runner of executions, and closes the executions whose process died. */
-  async #startExecutions (storage: Storage): Promise<Executions> {
+  async #startExecutions (storage: Storage, files: OutputFiles, outputs: Outputs): Promise<Executions> {
     const { config, secrets = noSecrets, log } = this.#options
     const { executors } = this.#providers
     const private_paths = ownPaths(this.#options)
-    const executions = new Executions({ config, storage, executors, secrets, private_paths, bus: this.#bus, log })
+    const own = { bus: this.#bus, log, files }
+    const executions = new Executions({ config, storage, executors, secrets, private_paths, ...own })
     log.info({}, isolationNote(config))
+    // A server also starts what others stored, or could not start before they ended.
+    if (this.#options.role !== undefined) {
+      executions.adoptWith(record => jobOfRecord({ catalog: this.#catalog, config, outputs }, record))
+    }
     const recovery = new Recovery(executions, log)
     this.#scope.defer(() => recovery.close())
     await recovery.start()
@@ -190,7 +211,7 @@ class Boot {
   #followSkills ({ secretsOf }: Executions): () => void {
     const tell = (): void => {
       for (const [runtime, executor] of this.#providers.executors) {
-        executor.follow?.(this.#catalog.skills.filter(skill => skill.runtime === runtime), secretsOf)
+        executor.follow?.(this.#catalog.definitionsFor(runtime), secretsOf)
       }
     }
     tell()
@@ -225,25 +246,4 @@ class Boot {
 function ownPaths ({ data_dir, config_file, private_paths = [] }: KernelOptions): string[] {
   const beside = config_file === undefined ? [] : [config_file, envFile(dirname(config_file))]
   return [data_dir, ...beside, ...private_paths, ...(process.platform === 'linux' ? ['/proc'] : [])]
-}
-
-/**
- * Claims a role on the data directory, or renews it with a new note for other processes.
- * @returns a function that releases the role
- */
-async function claim (storage: Storage, role: string, data_dir: string, note: string): Promise<() => Promise<void>> {
-  const owner = thisProcess()
-  const holder = await storage.claim(role, { owner, note }, isAlive)
-  if (holder !== undefined) {
-    const place = holder.note === '' ? '' : ` at ${holder.note}`
-    const remedy = 'stop it first, or give this one another --data-dir'
-    throw new Error(`process ${holder.owner.pid} already serves the data directory ${data_dir}${place}; ${remedy}`)
-  }
-  return () => storage.release(role, owner)
-}
-
-/** Prepares the executors that the tools of a skill need. */
-function prepare (skill: SkillDefinition | undefined, executors: readonly Executor[]): void {
-  const runtimes = new Set(skill?.tools.map(tool => runtimeOf(skill, tool)))
-  for (const executor of executors) if (runtimes.has(executor.runtime)) executor.prepare?.()
 }

@@ -3,7 +3,8 @@ import type { Endpoint } from '../contracts/endpoint.ts'
 import type { Executor } from '../contracts/executor.ts'
 import type { Gateway } from '../contracts/gateway.ts'
 import type { AnyPlugin, PluginContext, Slot, Slots } from '../contracts/plugin.ts'
-import type { PluginStatus } from '../contracts/schemas.ts'
+import type { PluginStatus } from '../contracts/status.ts'
+import { runtimeOf, type SkillDefinition } from '../contracts/skill.ts'
 import type { Search } from '../contracts/search.ts'
 import type { SkillSource } from '../contracts/skill-source.ts'
 import type { Storage } from '../contracts/storage.ts'
@@ -140,4 +141,10 @@ export function refuseDuplicates (plugins: readonly AnyPlugin[]): void {
     if (names.has(name)) throw new Error(`two plugins are named "${name}"`)
     names.add(name)
   }
+}
+
+/** Prepares the executors that the tools of a skill need. */
+export function prepare (skill: SkillDefinition | undefined, executors: readonly Executor[]): void {
+  const runtimes = new Set(skill?.tools.map(tool => runtimeOf(skill, tool)))
+  for (const executor of executors) if (runtimes.has(executor.runtime)) executor.prepare?.()
 }

@@ -5,7 +5,8 @@ import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { pluginMachine } from './plugin.machine.ts'
 import { pluginOptions } from './plugin-options.ts'
-import type { JsonObject, PluginStatus } from '../contracts/schemas.ts'
+import type { JsonObject } from '../contracts/schemas.ts'
+import type { PluginStatus } from '../contracts/status.ts'
 import { Scope } from '../lib/scope.ts'
 
 /** How long a plugin may take to start, in milliseconds. */

@@ -1,14 +1,20 @@
 import type { CancelSignal } from '../lib/cancel.ts'
-
-/** The scopes of a caller. `read` allows all operations that change nothing; `execute` allows all other operations. */
-export const SCOPES = ['read', 'execute'] as const
-export type AccessScope = typeof SCOPES[number]
+import { splitInstance, splitTool } from './names.ts'
 
 /**
- * A pattern of skills (`git`, `data-*`) or of tools (`git:log`, `git:*-status`). `*` matches any characters, `?`
- * matches one character.
+ * The scopes of a caller. `read` allows all operations that change nothing, `approve` those that decide on runs of
+ * others, and `execute` all other operations.
  */
-export const ACCESS_PATTERN = /^[a-z0-9*?-]{1,64}(:[A-Za-z0-9_.*?-]{1,64})?$/
+export const SCOPES = ['read', 'execute', 'approve'] as const
+export type AccessScope = typeof SCOPES[number]
+/** The scopes of a key for which none are named: an agent must not approve by oversight. */
+export const usualScopes: readonly AccessScope[] = ['read', 'execute']
+
+/**
+ * A pattern of skills (`git`, `data-*`), of instances (`github@work`) or of tools (`git:log`, `github@work:get-*`). `*`
+ * matches any characters of one part, `?` matches one character. A skill without an instance stands for all of them.
+ */
+export const ACCESS_PATTERN = /^[a-z0-9*?-]{1,64}(@[a-z0-9*?-]{1,64})?(:[A-Za-z0-9_.*?-]{1,64})?$/
 
 /** The rights of a call. A call without rights may do everything: the command line, an agent on stdio. */
 export interface Access {
@@ -26,9 +32,14 @@ export interface Access {
 
 /**
  * Returns whether a caller may see and run a tool, or any tool of a skill when no tool is named. The result depends on
- * the names alone, and not on whether the skill or the tool exists.
+ * the names alone, and not on whether the skill or the tool exists. `github` is the skill without an instance:
+ * a right to `github@work` does not cover it.
  */
-export type Allows = (skill_name: string, tool_name?: string) => boolean
+export interface Allows {
+  (skill_name: string, tool_name?: string): boolean
+  /** The same for a skill with any instance, or without one: for lists that show a skill once for all its instances. */
+  readonly ofSome: (skill: string, tool_name?: string) => boolean
+}
 
 /**
  * Compiles the patterns of skills and tools of a key, once for each key. Returns undefined when there are no patterns,
@@ -36,12 +47,20 @@ export type Allows = (skill_name: string, tool_name?: string) => boolean
  */
 export function compileAllows (patterns: readonly string[]): Allows | undefined {
   if (patterns.length === 0) return undefined
-  const pairs = patterns.map(pattern => {
-    const [skill = '', tool = '*'] = pattern.split(':')
-    return { skill: glob(skill), tool: glob(tool) }
+  const parts = patterns.map(pattern => {
+    const { skill_name, tool_name = '*' } = splitTool(pattern)
+    const { skill, instance = '*' } = splitInstance(skill_name)
+    return { skill: glob(skill), instance: glob(instance), tool: glob(tool_name) }
   })
-  return (skill_name, tool_name) =>
-    pairs.some(({ skill, tool }) => skill.test(skill_name) && (tool_name === undefined || tool.test(tool_name)))
+  const covers = (skill: string, instance: string | undefined, tool: string | undefined): boolean => parts.some(part =>
+    part.skill.test(skill)
+    && (instance === undefined || part.instance.test(instance))
+    && (tool === undefined || part.tool.test(tool)))
+  const allows = (skill_name: string, tool_name?: string): boolean => {
+    const { skill, instance = '' } = splitInstance(skill_name)
+    return covers(skill, instance, tool_name)
+  }
+  return Object.assign(allows, { ofSome: (skill: string, tool_name?: string) => covers(skill, undefined, tool_name) })
 }
 
 /**

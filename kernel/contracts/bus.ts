@@ -1,6 +1,7 @@
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import type { ExecutionStatus, PluginStatus } from './schemas.ts'
+import type { ExecutionStatus, LogLevel } from './schemas.ts'
+import type { PluginStatus } from './status.ts'
 
 /** The events of the kernel, by topic. */
 export interface Events {
@@ -11,10 +12,12 @@ export interface Events {
   /** A line that a running tool logs. */
   log: { execution_id: string, level: LogLevel, text: string }
   /**
-   * Text that a running tool wrote. The texts, in order, are the beginning of the output of the execution. Published
-   * only when the executor reports output, and never for a run that received a secret.
+   * Text that a running tool wrote to standard output. The texts, in order, are the beginning of the output of the
+   * execution. Published only when the executor reports output, and never for a run that received a secret.
    */
   output: { execution_id: string, text: string }
+  /** Text that a running tool wrote to standard error, under the same conditions. */
+  stderr: { execution_id: string, text: string }
   /** A plugin entered a new state. */
   plugin: PluginStatus
   /**
@@ -27,7 +30,7 @@ export interface Events {
   }
 }
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type { LogLevel } from './schemas.ts'
 type Listener<E> = (event: E) => void
 
 /**

@@ -1,5 +1,6 @@
 import type { CancelSignal } from '../lib/cancel.ts'
 import type { Access } from './access.ts'
+import type { QuestionHandler } from './ask.ts'
 
 /** A call of an operation: its transport, its caller's rights, and the signal that ends it. */
 export interface Call {
@@ -12,6 +13,8 @@ export interface Call {
    * execution on the bus carry the same id.
    */
   accepted?: (execution_id: string) => void
+  /** Answers what a tool asks of the caller while it runs; absent when the caller can't be asked anything. */
+  readonly questions?: QuestionHandler | undefined
   /** The rights of the call; a call without rights may do everything. The gateway enforces them. */
   readonly access?: Access | undefined
 }

@@ -1,4 +1,6 @@
 import { Type, type Static } from 'typebox'
+import { approvals } from './approval-settings.ts'
+import { INSTANCE_NAME, SKILL_NAME } from './names.ts'
 import { Choice, CONFINEMENTS, type JsonObject } from './schemas.ts'
 import { defineSection, textList } from './section.ts'
 
@@ -21,6 +23,14 @@ const storage = defineSection('storage', 'The history of executions', {
   history_bytes_max: Type.Integer({
     default: 4096 * mebibyte, minimum: 0,
     description: 'Bytes that the kept executions may take up; the oldest are pruned; 0: no limit'
+  }),
+  idempotency_keys_max: Type.Integer({
+    default: 250_000, minimum: 1, maximum: 10_000_000,
+    description: 'Idempotency keys that may be remembered at once; beyond it calls with a new key are refused'
+  }),
+  output_files_bytes_max: Type.Integer({
+    default: 1024 * mebibyte, minimum: 0,
+    description: 'Bytes that the files of large outputs may take up together; the oldest files are removed'
   })
 })
 
@@ -35,11 +45,31 @@ const execution = defineSection('execution', 'Running tools', {
   }),
   output_bytes_max: Type.Integer({
     default: mebibyte, minimum: 1024, maximum: outputBytesStop,
-    description: 'Bytes of output kept; the rest is cut with a note'
+    description: 'Bytes of output kept in the record of an execution; the rest is cut with a note'
+  }),
+  output_file_bytes_max: Type.Integer({
+    default: outputBytesStop, minimum: 0, maximum: outputBytesStop,
+    description: 'Bytes of output kept in a file when they are more than the record keeps; 0: no file'
+  }),
+  handle_bytes_max: Type.Integer({
+    default: outputBytesStop, minimum: 0, maximum: 4 * outputBytesStop,
+    description: 'Bytes of outputs that the parameters of a call may take from other executions; 0: none'
   }),
   queue_max: Type.Integer({
     default: 10_000, minimum: 1,
     description: 'Executions that may wait; beyond it they are refused at once'
+  }),
+  asynchronous_max: Type.Integer({
+    default: 8, minimum: 1, maximum: 10_000,
+    description: 'Asynchronous executions that a process runs at once; the others wait in the order of their priority'
+  }),
+  queue_ms_max: Type.Integer({
+    default: 86_400_000, minimum: 1_000, maximum: 2_592_000_000,
+    description: 'How long an asynchronous execution may wait for its start, in milliseconds; a request may set less'
+  }),
+  idempotency_hours: Type.Integer({
+    default: 24, minimum: 1, maximum: 8_760,
+    description: 'Hours in which a call with the same idempotency key gives the first result again'
   }),
   heap_bytes_max: Type.Integer({
     default: 256 * mebibyte, minimum: 16 * mebibyte,
@@ -53,27 +83,52 @@ const execution = defineSection('execution', 'Running tools', {
 
 const isolation = defineSection('isolation', 'How tools are kept apart from the machine', {
   mode: Choice(['auto', 'required', 'off'], {
-    default: 'off',
+    default: 'auto',
     description: 'Tools of skills that are not trusted run in a sandbox. "auto": where this machine can confine them; "required": they fail where it can\'t; "off": never, unless a skill demands it'
   }),
   level: Choice(CONFINEMENTS, {
     default: 'sandbox',
-    description: 'The isolation that `mode` gives to these skills. "strict", for commands: also a home, processes and temporary files of its own for each command; slower'
+    description: 'The isolation that `mode` gives to these skills. "strict": also without the home directory, and each command with processes and temporary files of its own; slower'
   }),
   memory_bytes_max: Type.Integer({
     default: 2048 * mebibyte, minimum: 0, maximum: 2 ** 40,
-    description: 'Memory that a confined command may use with all its processes, in bytes; 0: no limit'
+    description: 'Memory that a confined run may use with all its processes, in bytes; 0: no limit'
   }),
   processes_max: Type.Integer({
     default: 512, minimum: 0, maximum: 100_000,
-    description: 'Processes that a confined command may have, threads included; 0: no limit'
+    description: 'Processes that a confined run may have, threads included; 0: no limit'
+  }),
+  cpu_ms_max: Type.Integer({
+    default: 0, minimum: 0, maximum: 2 ** 31,
+    description: 'Time of the processor that a confined run may use with all its processes, in milliseconds; 0: no limit'
   })
 })
+
+/** A configuration of a skill, beside others: `[skills.instances.SKILL.INSTANCE]`. */
+export type InstanceSettings = Static<typeof InstanceSettings>
+const InstanceSettings = Type.Object({
+  description: Type.Optional(Type.String({ maxLength: 300, description: 'What this configuration is for' })),
+  default: Type.Boolean({ default: false, description: 'Whether a call that names no instance gets this one' }),
+  config: Type.Unsafe<JsonObject>({
+    type: 'object', default: {}, description: 'Its settings; they win over those of [skills.config.<skill>]'
+  })
+}, { additionalProperties: false })
+
+/** The most instances that a skill may have. */
+const instancesMax = 100
 
 const skills = defineSection('skills', 'Where skills come from', {
   config: Type.Unsafe<Record<string, JsonObject>>({
     type: 'object', default: {}, additionalProperties: { type: 'object' },
     description: 'A skill\'s own settings, each in [skills.config.<name>]'
+  }),
+  instances: Type.Unsafe<Record<string, Record<string, InstanceSettings>>>({
+    type: 'object', default: {}, propertyNames: { pattern: SKILL_NAME.source },
+    additionalProperties: {
+      type: 'object', maxProperties: instancesMax, propertyNames: { pattern: INSTANCE_NAME.source },
+      additionalProperties: InstanceSettings
+    },
+    description: 'Configurations of a skill, each in [skills.instances.<skill>.<instance>]'
   })
 })
 
@@ -96,6 +151,7 @@ export const Config = Type.Object({
   }),
   storage: storage.schema,
   execution: execution.schema,
+  approvals: approvals.schema,
   isolation: isolation.schema,
   skills: skills.schema
 }, { additionalProperties: false })

@@ -6,6 +6,8 @@ export interface EndpointRoute {
   method: 'GET' | 'POST' | 'DELETE'
   /** The exact path of the request, without placeholders. */
   path: string
+  /** Its callers: those with a valid key, which is the default, or everybody, who may only read. */
+  readonly access?: 'key' | 'open'
 }
 
 /** The call that belongs to a request of an endpoint. */

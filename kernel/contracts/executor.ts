@@ -1,4 +1,5 @@
 import type { CancelSignal } from '../lib/cancel.ts'
+import type { Question } from './ask.ts'
 import type { LogLevel } from './bus.ts'
 import type { Output } from './output.ts'
 import type { Isolation, JsonObject } from './schemas.ts'
@@ -33,11 +34,25 @@ export interface TaskObserver {
   progress (done: number, total: number | undefined, message: string | undefined): void
   log (level: LogLevel, text: string): void
   /**
-   * The tool wrote this text. All texts, in order, are the beginning of the `output` of the outcome. An executor that
-   * receives the output only at the end need not call this function. It is absent when there is no listener; the
-   * executor then need not collect text for it.
+   * The tool wrote this text. All texts of `stdout` (the default), in order, are the beginning of the `output` of the
+   * outcome. An executor that receives the output only at the end need not call this function. It is absent when the
+   * text must not be shown before the end; the executor then need not collect text for it.
    */
-  output? (text: string): void
+  output? (text: string, stream?: 'stdout' | 'stderr'): void
+  /**
+   * Asks the caller of the tool. The time until the answer does not count against the time limit of the run: the
+   * executor stops its timer for that time. The kernel limits number, size and time of questions.
+   * @throws Unanswered when the caller can't be asked, or does not answer; the signal's reason when that aborts
+   */
+  ask? (question: Question, signal: AbortSignal): Promise<JsonObject>
+  /**
+   * Waits until a person has approved what the tool is about to do. As with `ask`, that time does not count against the
+   * time limit of the run.
+   * @param preview what the tool would do, in one line or a few
+   * @throws Error when it was denied: the run has then ended, and its signal aborts; the signal's reason when that
+   * aborts
+   */
+  approve? (preview: string, signal: AbortSignal): Promise<void>
 }
 
 /** The outcome of a run. `error` holds facts that only the executor has, such as `exit_code` in its details. */

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { ACCESS_PATTERN, SCOPES } from './access.ts'
+import { ACCESS_PATTERN, SCOPES, usualScopes } from './access.ts'
 import { Choice } from './schemas.ts'
 
 /** Names of keys. `default` is the name of the key in SERVICE_API_KEY. */
@@ -14,7 +14,7 @@ const limit = (per: string) => Type.Optional(
 export type KeySettings = Static<typeof KeySettings>
 export const KeySettings = Type.Object({
   hash: Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'SHA-256 of the key' }),
-  scopes: Type.Array(Choice(SCOPES), { default: [...SCOPES], description: 'What it may do' }),
+  scopes: Type.Array(Choice(SCOPES), { default: [...usualScopes], description: 'What it may do' }),
   skills: Type.Array(
     Type.String({ pattern: ACCESS_PATTERN.source }),
     { default: [], maxItems: 1000, description: 'Skills it may use; all when empty' }

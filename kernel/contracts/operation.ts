@@ -1,5 +1,6 @@
 import type { Static, TObject } from 'typebox'
 import type { ErrorCode } from '../lib/errors.ts'
+import type { AccessScope } from './access.ts'
 import type { Call } from './call.ts'
 import type { JsonObject } from './schemas.ts'
 import type { Services } from './services.ts'
@@ -10,6 +11,8 @@ export interface Callable<I extends TObject = TObject, O extends TObject = TObje
   readonly name: string
   /** A `read` operation changes nothing, and a caller may repeat it. */
   readonly effect: 'read' | 'write'
+  /** The scope that its callers need; by default `read` or `execute`, by the effect. */
+  readonly scope?: AccessScope
   readonly description: string
   readonly input: I
   readonly output: O
@@ -32,6 +35,11 @@ export interface Operation<I extends TObject = TObject, O extends TObject = TObj
   readonly summary: string
   /** Error codes of this operation, beside the error codes that any request can get. */
   readonly errors: readonly ErrorCode[]
+  /**
+   * The id of the execution of an answer that comes before its end; undefined for the end. Where an operation has this
+   * function, its input has the fields of `RunOptions`.
+   */
+  unfinished? (output: Static<O>): string | undefined
   /** A call and its answer, for the documentation; a test checks both against the schemas. */
   readonly example: { input: JsonObject, output: JsonObject }
 }

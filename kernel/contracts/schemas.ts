@@ -1,5 +1,7 @@
 import { Type, type Static, type TSchemaOptions } from 'typebox'
 import type * as json from '../lib/json.ts'
+import { Approval } from './approval.ts'
+import { ToolAnnotations } from './tool-annotations.ts'
 
 export type JsonObject = json.JsonObject
 export const JsonObject = Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true })
@@ -10,19 +12,13 @@ export function Choice<const Values extends readonly string[]> (values: Values, 
 }
 
 /**
- * The skill names that a manifest may declare. A request may name any string; for an unknown name the answer is that
- * the skill does not exist.
- */
-export const SKILL_NAME = /^[a-z0-9-]{1,64}$/
-/** The tool names that a manifest may declare. */
-export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/
-
-/**
  * The longest name in a request, in characters: longer than every real name, and short enough to be quoted in an error.
  */
 const nameAskedMax = 256
 
-export const SkillNameAsked = Type.String({ minLength: 1, maxLength: nameAskedMax, description: 'Name of the skill' })
+export const SkillNameAsked = Type.String({
+  minLength: 1, maxLength: nameAskedMax, description: 'Name of the skill, or of an instance of it such as `github@work`'
+})
 export const ToolNameAsked =
   Type.String({ minLength: 1, maxLength: nameAskedMax, description: 'Name of the tool within its skill' })
 
@@ -58,8 +54,15 @@ export const Tool = Type.Object({
   }),
   timeout_ms: Type.Optional(
     Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds, where it sets its own' })
-  )
+  ),
+  annotations: Type.Optional(ToolAnnotations)
 }, { title: 'Tool', description: 'A tool of a skill' })
+
+export const InstanceSummary = Type.Object({
+  name: Type.String({ description: 'What a call names as its skill, such as `github@work`' }),
+  description: Type.Optional(Type.String({ description: 'What this configuration is for' })),
+  default: Type.Optional(Type.Boolean({ description: 'Whether a call that names no instance gets this one' }))
+}, { title: 'SkillInstance', description: 'A configuration of a skill, with settings and secrets of its own' })
 
 export type Skill = Static<typeof Skill>
 export const Skill = Type.Object({
@@ -67,13 +70,14 @@ export const Skill = Type.Object({
   description: Type.String({ description: 'What the skill is for' }),
   version: Type.Optional(Type.String({ description: 'Version of the skill, where it states one' })),
   runtime: Type.String({
-    description: 'How its tools run: native (commands), script (JavaScript and TypeScript), agent (an Agent Skills folder: files to read, scripts to run), http (a web API) or mcp (the tools of an MCP server)'
+    description: 'How its tools run: native (commands), script (JavaScript and TypeScript), agent (an Agent Skills folder: files to read, scripts to run), http (a web API), mcp (the tools of an MCP server), container (commands in a container) or wasm (commands in WebAssembly)'
   }),
+  instances: Type.Optional(Type.Array(InstanceSummary, { description: 'Its configurations, where it has several' })),
   tools: Type.Array(Tool)
 }, { title: 'Skill', description: 'A named bundle of tools' })
 
 export const EXECUTION_STATUSES = [
-  'queued', 'running', 'success', 'failed', 'timeout', 'cancelled', 'interrupted'
+  'queued', 'waiting', 'running', 'success', 'failed', 'timeout', 'cancelled', 'interrupted'
 ] as const
 export type ExecutionStatus = typeof EXECUTION_STATUSES[number]
 export const ExecutionStatus =
@@ -83,13 +87,17 @@ export const ExecutionStatus =
 export const CONFINEMENTS = ['sandbox', 'strict'] as const
 export type Confinement = typeof CONFINEMENTS[number]
 
-export const ISOLATIONS = ['none', 'thread', 'process', ...CONFINEMENTS] as const
+/** The levels of log lines, from the least serious. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = typeof LOG_LEVELS[number]
+
+export const ISOLATIONS = ['none', 'thread', 'process', 'container', ...CONFINEMENTS] as const
 /** The isolation in which a run really took place. */
 export type Isolation = typeof ISOLATIONS[number]
 
 
 /** A time as ISO 8601, in UTC, with milliseconds. */
-const Timestamp = (description: string) => Type.String({ format: 'date-time', description })
+export const Timestamp = (description: string) => Type.String({ format: 'date-time', description })
 const ExecutionId = Type.String({ description: 'Execution identifier (UUIDv7)' })
 
 /** A state that an execution entered, and the time. */
@@ -100,7 +108,7 @@ const Transition = Type.Object(
 
 const summary = {
   id: ExecutionId,
-  skill_name: Type.String(),
+  skill_name: Type.String({ description: 'The skill, or the instance that ran, such as `github@work`' }),
   tool_name: Type.String(),
   status: ExecutionStatus,
   created_at: Timestamp('When the execution was accepted (ISO 8601 UTC)'),
@@ -118,6 +126,57 @@ export const ExecutionError = Type.Object({
   message: Type.String(),
   details: JsonObject
 }, { title: 'ExecutionError', description: 'Why an execution did not succeed' })
+
+/** How an asynchronous execution waits for its start. */
+export type QueuedRun = Static<typeof QueuedRun>
+export const QueuedRun = Type.Object({
+  priority: Type.Integer({ description: 'Higher ones start first' }),
+  expires_at: Timestamp('When it ends as `timeout` if it has not started'),
+  timeout_ms: Type.Integer({ description: 'Its time limit once it runs, in milliseconds' }),
+  resumable: Type.Boolean({
+    description: 'Whether another process can start it from this record: its parameters have no secrets'
+  }),
+  handed_over_at: Type.Union([Timestamp('When it left the queue'), Type.Null()], {
+    description: 'When it left the queue for its executor. Until then it has surely not begun, and a crash loses nothing'
+  })
+}, { title: 'QueuedRun', description: 'How an asynchronous execution waits for its start' })
+
+/** What an execution has in common with others of which only some go on at once. */
+export type ConcurrencyUse = Static<typeof ConcurrencyUse>
+export const ConcurrencyUse = Type.Object({
+  key: Type.String({ description: 'What it has in common with them: the key of its tool or skill, filled in' }),
+  limit: Type.Integer({ minimum: 1, description: 'How many of them go on at once' }),
+  waited_ms: Type.Optional(Type.Integer({
+    minimum: 0, description: 'How long it waited for others to end, in milliseconds; absent where it did not, or waits still'
+  }))
+}, { title: 'ConcurrencyUse', description: 'How its tool or skill limits how many executions go on at once' })
+
+/** An attempt of a tool that is run again after a failure. */
+export type Attempt = Static<typeof Attempt>
+export const Attempt = Type.Object({
+  began_at: Timestamp('When the attempt began'),
+  ended_at: Timestamp('When it ended'),
+  status: Choice(
+    ['success', 'failed', 'timeout', 'cancelled'], { title: 'AttemptStatus', description: 'How it ended' }
+  ),
+  message: Type.Optional(Type.String({ description: 'Why it failed' }))
+}, { title: 'Attempt', description: 'An attempt to run a tool that may be repeated' })
+/** What a tool wrote or reported while it ran, and when. */
+export type TimelineEntry = Static<typeof TimelineEntry>
+export const TimelineEntry = Type.Object({
+  after_ms: Type.Integer({ minimum: 0, description: 'When, in milliseconds after `created_at`' }),
+  stream: Choice(['stdout', 'stderr', 'log', 'progress'], { title: 'Stream', description: 'What it belongs to' }),
+  from: Type.Integer({
+    minimum: 0,
+    description: 'What came before it in the same stream: characters of stdout and stderr, lines of the log, reports of progress'
+  }),
+  length: Type.Optional(Type.Integer({ minimum: 0, description: 'For stdout: how many characters of `output` it is' })),
+  text: Type.Optional(Type.String({ description: 'The text, for stderr and log' })),
+  level: Type.Optional(Choice(LOG_LEVELS, { title: 'LogLevel', description: 'How serious the line is' })),
+  done: Type.Optional(Type.Number({ description: 'How much is done' })),
+  total: Type.Optional(Type.Number({ description: 'How much there is to do' })),
+  message: Type.Optional(Type.String({ description: 'What the tool does' }))
+}, { title: 'TimelineEntry', description: 'Something that a tool wrote or reported' })
 
 /** The whole record of an execution. */
 export type Execution = Static<typeof Execution>
@@ -142,7 +201,20 @@ export const Execution = Type.Object({
   isolation: Type.Union(
     [Choice(ISOLATIONS, { title: 'Isolation', description: 'Where a run takes place' }), Type.Null()],
     { description: 'What isolation the run was really given; null before it began' }
-  )
+  ),
+  queue: Type.Optional(QueuedRun),
+  approvals: Type.Optional(
+    Type.Array(Approval, { description: 'What was asked of people before or while it ran, and what they decided' })
+  ),
+  concurrency: Type.Optional(ConcurrencyUse),
+  attempts: Type.Optional(Type.Array(Attempt, { description: 'Its attempts, where the tool declares `retry`' })),
+  origin: Type.Optional(Type.String({ description: 'The execution that this one repeats' })),
+  output_file_bytes: Type.Optional(Type.Integer({
+    minimum: 1, description: 'Bytes of the whole output, where a file has it and `output` only its beginning'
+  })),
+  timeline: Type.Optional(Type.Array(TimelineEntry, {
+    description: 'What the tool wrote and reported, in order, with times. Where there is too much, its end; absent where there is nothing'
+  }))
 }, { title: 'Execution', description: 'The record of an execution' })
 
 /** The result of `execute`. */
@@ -159,55 +231,8 @@ export const SearchResult = Type.Object({
   skill_name: Type.String(),
   tool_name: Type.String(),
   description: Type.String(),
-  score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance; higher is better' })
+  score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance; higher is better' }),
+  instances: Type.Optional(Type.Array(Type.String(), {
+    description: 'The names that a call can use as its skill, where the skill has instances: `github@work`'
+  }))
 }, { title: 'SearchResult', description: 'A tool that fits a query' })
-
-/** The states of a supervised plugin. */
-export const PLUGIN_STATES = ['starting', 'ready', 'degraded', 'stopping', 'stopped', 'failed'] as const
-export type PluginState = typeof PLUGIN_STATES[number]
-
-export type PluginStatus = Static<typeof PluginStatus>
-export const PluginStatus = Type.Object({
-  name: Type.String(),
-  state: Choice(PLUGIN_STATES, { title: 'PluginState', description: 'State of a plugin' }),
-  reason: Type.Optional(Type.String({ description: 'Why it is not well' })),
-  warning: Type.Optional(Type.String({ description: 'What it can\'t promise here, though it is well' }))
-}, { title: 'PluginStatus', description: 'State of a plugin' })
-
-/** The state of a search. */
-export type SearchState = Static<typeof SearchState>
-export const SearchState = Type.Object({
-  mode: Type.String({ description: 'The method that serves now, as in the answers' }),
-  model: Choice(['none', 'idle', 'loading', 'indexing', 'ready', 'failed'], {
-    title: 'ModelState',
-    description: 'What the model that compares meanings does: there is none, it waits for the first search, it is loaded, it embeds tools, it serves, it can\'t serve'
-  }),
-  indexed: Type.Integer({ minimum: 0, description: 'Tools that are embedded' }),
-  total: Type.Integer({ minimum: 0, description: 'Tools that can be found' })
-}, { title: 'SearchState', description: 'How far the search is' })
-
-/** The kind of a fault or a warning that is about the trust of a skill. */
-const SkillTrust = Choice(['changed', 'none'], {
-  title: 'SkillTrust',
-  description: 'Where it is about trust: the files of the skill `changed` since the user trusted them, or there are `none` that were trusted'
-})
-
-/** A skill that could not be loaded, or a tool that could not be loaded while the other tools of its skill work. */
-export type QuarantinedSkill = Static<typeof QuarantinedSkill>
-export const QuarantinedSkill = Type.Object({
-  name: Type.String({ description: 'Name of the skill folder' }),
-  tool: Type.Optional(Type.String({ description: 'Name of the tool, where the others of its skill serve' })),
-  path: Type.String({ description: 'The file or folder at fault' }),
-  error: Type.String({ description: 'What is wrong with it' }),
-  serving: Type.Optional(Type.Boolean({ description: 'Whether the last version without a fault goes on serving' })),
-  trust: Type.Optional(SkillTrust)
-}, { title: 'QuarantinedSkill', description: 'A skill, or a tool of one, that could not be loaded' })
-
-/** A warning about a skill that works nevertheless. */
-export type SkillWarning = Static<typeof SkillWarning>
-export const SkillWarning = Type.Object({
-  name: Type.String({ description: 'Name of the skill' }),
-  path: Type.String({ description: 'The file or folder it is about' }),
-  warning: Type.String({ description: 'What is odd about it' }),
-  trust: Type.Optional(SkillTrust)
-}, { title: 'SkillWarning', description: 'Something odd about a skill that serves all the same' })

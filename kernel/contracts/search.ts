@@ -1,4 +1,5 @@
-import type { SearchResult, SearchState } from './schemas.ts'
+import type { SearchResult } from './schemas.ts'
+import type { SearchState } from './status.ts'
 import type { SkillDefinition } from './skill.ts'
 
 export interface SearchAnswer {

@@ -1,4 +1,4 @@
-import type { QuarantinedSkill, SkillWarning } from './schemas.ts'
+import type { QuarantinedSkill, SkillWarning } from './status.ts'
 import type { SkillDefinition } from './skill.ts'
 
 export interface LoadedSkills {

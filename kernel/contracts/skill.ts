@@ -29,10 +29,14 @@ export const Permissions = Type.Object({
     description: 'Refuse to run it where this level of isolation, or a stronger one, can\'t be had'
   })),
   memory_bytes_max: Type.Optional(Type.Integer({
-    minimum: mebibyte, maximum: 2 ** 40, description: 'Memory of all processes of a command together, in bytes'
+    minimum: mebibyte, maximum: 2 ** 40, description: 'Memory of all processes of a run together, in bytes'
   })),
   processes_max: Type.Optional(Type.Integer({
-    minimum: 1, maximum: 100_000, description: 'Processes of a command; each thread counts'
+    minimum: 1, maximum: 100_000, description: 'Processes of a run; each thread counts'
+  })),
+  cpu_ms_max: Type.Optional(Type.Integer({
+    minimum: 10, maximum: 2 ** 31,
+    description: 'Time of the processor that all processes of a run may use together, in milliseconds'
   })),
   write: Type.Array(
     Type.String(),
@@ -72,10 +76,58 @@ export interface CommandTemplate {
   dashes: string[]
 }
 
+/** How a tool is run again after a failure. Only for tools that are idempotent or read only. */
+export type RetryPolicy = Static<typeof RetryPolicy>
+export const RetryPolicy = Type.Object({
+  attempts: Type.Integer({
+    minimum: 2, maximum: 10, description: 'How often it is run at most, the first run included'
+  }),
+  backoff_ms: Type.Integer({
+    default: 500, minimum: 0, maximum: 60_000, description: 'Wait before the second attempt, in milliseconds'
+  }),
+  factor: Type.Number({
+    default: 2, minimum: 1, maximum: 10, description: 'By what the wait is multiplied before each further attempt'
+  }),
+  max_ms: Type.Integer({
+    default: 30_000, minimum: 0, maximum: 600_000, description: 'Longest wait before an attempt, in milliseconds'
+  }),
+  jitter: Type.Number({
+    default: 0.5, minimum: 0, maximum: 1, description: 'The share of each wait that is drawn by chance, 0 to 1'
+  })
+}, {
+  additionalProperties: false, description: 'Run it again when it fails: only a tool that is idempotent or read_only'
+})
+
+/** What happens to a run while as many as the limit go on with its key. */
+export const WHEN_FULL = ['wait', 'refuse', 'cancel_oldest'] as const
+
+/** How many runs that have something in common go on at once in a process. */
+export type ConcurrencyRule = Static<typeof ConcurrencyRule>
+export const ConcurrencyRule = Type.Object({
+  key: Type.String({
+    default: '', maxLength: 1_024,
+    description: 'What these runs have in common: a text with placeholders of parameters, such as `{{repository}}`. Without it, all runs count together'
+  }),
+  limit: Type.Integer({ default: 1, minimum: 1, maximum: 1_000, description: 'How many of them go on at once' }),
+  when_full: Choice(WHEN_FULL, {
+    default: 'wait',
+    description: 'What happens to a further one: `wait` for its turn, `refuse` it, or `cancel_oldest`: it takes the place of the oldest'
+  })
+}, { additionalProperties: false, description: 'How many runs with the same key go on at once' })
+
 /** A tool inside the kernel: the fields that users see, and the fields that its executor needs. Plain data. */
 export interface ToolDefinition extends Tool {
   /** The runtime whose executor runs the tool, when it differs from the runtime of the skill. */
   runtime?: string
+  /** How it is run again after a failure; absent: it is run once. */
+  retry?: RetryPolicy
+  /**
+   * What the tool would do, with `{{NAME}}` for a parameter: it runs only when a person has approved it, where no rule
+   * of the configuration says otherwise.
+   */
+  approval?: string
+  /** How many runs go on at once; absent: the rule of the skill, if it has one. */
+  concurrency?: ConcurrencyRule
   /** Names of the secret parameters: their values are never stored or logged. */
   secrets: string[]
   /** The command of a native tool. */
@@ -101,8 +153,20 @@ export interface ScriptNeeds {
   interpreter: readonly string[]
 }
 
+/** A configuration of a skill, beside others, with settings and secrets of its own. */
+export interface SkillInstance {
+  /** Such as `work` of `github@work`. */
+  name: string
+  description?: string
+  /** Whether a call that names no instance gets this one. At most one instance of a skill is the default. */
+  default?: boolean
+  /** The definition of this instance, where it differs in more than settings and secrets from the skill. */
+  definition?: SkillDefinition
+}
+
 /** A loaded skill. Plain data, so that it can be passed between threads. */
 export interface SkillDefinition {
+  /** The name of the skill. In a run of an instance, the instance too: `github@work`. */
   name: string
   description: string
   version?: string
@@ -110,17 +174,24 @@ export interface SkillDefinition {
   /** The text of SKILL.md, without its frontmatter. */
   instructions?: string
   permissions: Permissions
+  /** How many runs of its tools go on at once, those of all tools without a rule of their own together. */
+  concurrency?: ConcurrencyRule
   /** Whether the tools of the skill read files that callers name. */
   reads_files?: boolean
   /** The skill whose section of the configuration provides the settings that the skill's own section does not set. */
   config_from?: string
+  /** Its configurations, the default first. Absent when the skill has only one, which then has no name. */
+  instances?: readonly SkillInstance[]
   /** Absolute path of the skill's folder. */
   directory: string
   /** What the executor needs to run the tools of the skill; its source and the executor agree on the shape. */
   target?: JsonObject
   /** Absolute path of the JavaScript module of a script skill, or of script tools. */
   module?: string
-  /** Changes whenever the code of the skill changes. */
+  /**
+   * Changes whenever the code of the skill changes. Instances have revisions of their own, since code that was loaded
+   * for one must not run for another: `REVISION@INSTANCE`.
+   */
   revision: string
   /**
    * Changes whenever any part of the definition changes. When the source of the skill sets a digest, the kernel

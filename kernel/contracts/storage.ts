@@ -1,4 +1,5 @@
 import type { ProcessIdentity } from '../lib/process-identity.ts'
+import type { SoughtWord } from '../lib/words.ts'
 import type { Execution, ExecutionStatus, ExecutionSummary } from './schemas.ts'
 
 /** An execution as it is stored: the record, and the process that must finish it (null once it is final). */
@@ -13,14 +14,19 @@ export interface UnfinishedExecution {
   readonly owner: ProcessIdentity
 }
 
-/** A query for a list of executions, newest first. Without a filter, every offset costs the same. */
-export interface ExecutionQuery {
-  /** Maximum number of executions in the page, 1 to 500. */
-  limit: number
-  /** Number of matching records to skip. */
-  offset: number
-  /** The list continues after the page that returned this cursor; `offset` counts from there. */
-  cursor?: string
+/** The execution for which a key stands. */
+export interface KeyedExecution {
+  readonly execution_id: string
+  /** Identifies the request of the execution: another request has another fingerprint. At most 128 characters. */
+  readonly fingerprint: string
+  /** When the key becomes free again, in Unix milliseconds. */
+  readonly expires_ms: number
+}
+
+export const keyLimits = { characters: 128 } as const
+
+/** What executions must have to match; without a field, any execution does. */
+export interface ExecutionFilter {
   skill_name?: string
   tool_name?: string
   status?: ExecutionStatus
@@ -32,6 +38,22 @@ export interface ExecutionQuery {
   allows?: (skill_name: string, tool_name: string) => boolean
 }
 
+/** A query for a list of executions, newest first. Without a filter, every offset costs the same. */
+export interface ExecutionQuery extends ExecutionFilter {
+  /** Maximum number of executions in the page, 1 to 500. */
+  limit: number
+  /** Number of matching records to skip. */
+  offset: number
+  /** The list continues after the page that returned this cursor; `offset` counts from there. */
+  cursor?: string
+}
+
+/**
+ * Gets the facts about one execution of a tool: its status, when it was created (Unix milliseconds) and how long it ran
+ * (milliseconds; 0 until it ends). They are no object, since a visit of a whole history has a million calls.
+ */
+export type ExecutionVisitor = (status: ExecutionStatus, created_ms: number, duration_ms: number) => void
+
 export interface ExecutionPage {
   executions: ExecutionSummary[]
   /**
@@ -41,6 +63,15 @@ export interface ExecutionPage {
   total: number
   /** Cursor of the next page; absent on the last page. */
   next_cursor?: string
+}
+
+/** A page of the executions that have the words of a query. */
+export interface FoundPage extends ExecutionPage {
+  /**
+   * The number of stored executions whose words the storage did not know yet, whether they match or not. While it is
+   * not 0, a later call may find more.
+   */
+  unindexed: number
 }
 
 /** The highest number of matches that a list with a filter counts. */
@@ -77,18 +108,57 @@ export interface Storage {
    * @throws SkilletError INVALID_PARAMETERS for a cursor that this storage did not return
    */
   list (query: ExecutionQuery): Promise<ExecutionPage>
+  /**
+   * Optional: as `list`, but only executions that have all of these words, as `executionWords` gives them. It finds
+   * only what is still stored, in the state that was saved last. It may answer before it knows the words of all
+   * executions: those of the newest come first.
+   */
+  find? (words: readonly SoughtWord[], query: ExecutionQuery): Promise<FoundPage>
+  /**
+   * Calls a visitor once for each execution that matches, in no particular order, with all states that were saved
+   * before this call. It gives way to other work in between, and the time it takes grows with the history.
+   * @param visitorOf returns the visitor of a tool; it may be called several times for a tool
+   */
+  visit (filter: ExecutionFilter, visitorOf: (skill_name: string, tool_name: string) => ExecutionVisitor): Promise<void>
+  /**
+   * Returns the whole records of the executions that match and have ended, in the order in which they were first
+   * stored. Records that are pruned meanwhile are left out.
+   */
+  records (filter: ExecutionFilter): AsyncIterable<Execution>
   /** Returns the executions without a final state, of all processes. */
   unfinished (): Promise<UnfinishedExecution[]>
   /**
    * Ends executions that no process will finish. An execution is ended only if it is still unfinished and still has the
    * same owner in the transaction that writes it. The promise resolves after the commit. The storage uses few
    * transactions, and none of them takes long.
-   * @param end makes the final record from the present record. It is synchronous and short, and has no effect when the
-   * transaction fails. It returns a record with a final state as it is: a process that dies between two transactions of
-   * a commit can leave one with its owner.
-   * @returns the ids of the executions that this call ended; all others had ended already, or were pruned
+   * @param end makes the final record from the present record; undefined leaves the execution as it is. It is
+   * synchronous and short, and has no effect when the transaction fails. It returns a record with a final state as it
+   * is: a process that dies between two transactions of a commit can leave one with its owner.
+   * @returns the ids of the executions that this call ended; all others had ended already, were pruned, or were left
    */
-  endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]>
+  endUnfinished (
+    found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution | undefined
+  ): Promise<string[]>
+  /**
+   * Makes a process the owner of unfinished executions, under the conditions of `endUnfinished`. So of several
+   * processes that want an execution, one gets it.
+   * @param mayTake whether the execution is taken, from its present record; synchronous and short
+   * @returns the records of the executions that this call gave to the owner
+   */
+  takeOver (
+    found: readonly UnfinishedExecution[], owner: ProcessIdentity, mayTake: (execution: Execution) => boolean
+  ): Promise<Execution[]>
+  /**
+   * Saves the first state of an execution under a key, unless the key stands for another execution already. One
+   * transaction does both, so that of several processes with the same key, one saves its execution. Resolves after the
+   * commit. A key that has expired is free, and the storage removes it.
+   * @param key 1 to `keyLimits.characters` characters of ASCII
+   * @returns undefined when the execution was saved; otherwise what the key stands for, and this execution is stored
+   * nowhere
+   * @throws SkilletError OVERLOADED when the storage has as many keys as `storage.idempotency_keys_max` allows
+   * @throws SkilletError STORAGE_UNAVAILABLE when nothing can be written
+   */
+  saveOnce (key: string, keyed: KeyedExecution, stored: StoredExecution): Promise<KeyedExecution | undefined>
   /**
    * Asks the process that owns an unfinished execution to cancel it. The storage removes the request when the execution
    * ends.

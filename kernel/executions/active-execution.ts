@@ -1,14 +1,26 @@
+import type { Question } from '../contracts/ask.ts'
 import type { Bus, LogLevel } from '../contracts/bus.ts'
 import { Canceller } from '../lib/cancel.ts'
 import type { TaskObserver } from '../contracts/executor.ts'
 import type { Listed } from '../lib/list.ts'
 import type { Job } from '../contracts/services.ts'
 import type { Redactor } from '../secrets/redact.ts'
-import type { Execution, Isolation } from '../contracts/schemas.ts'
+import type { Execution, Isolation, JsonObject } from '../contracts/schemas.ts'
+import { unixTime } from '../lib/time.ts'
+import { Asking } from './asking.ts'
+import { Journal, type JournalBudget } from './live/journal.ts'
+import type { StreamName } from './live/position.ts'
 import type { SkillSecrets } from './skill-inputs.ts'
 
-/** The reason for which the kernel ends a run: a cancel request, or an interruption. */
-export type Ending = 'cancel' | 'interrupt'
+/** Why the kernel ends a run: a cancel request, an interruption, or a newer execution that takes its place. */
+export type Ending = 'cancel' | 'interrupt' | { readonly superseded_by: string }
+
+/** What an execution reports to the runner of executions. */
+export interface Reports {
+  began (active: ActiveExecution, isolation: Isolation, ago_ms: number): void
+  /** Waits until a person has approved what the tool is about to do. @throws Error when the run must end */
+  approve (active: ActiveExecution, preview: string): Promise<void>
+}
 
 /** An unfinished execution of this process. It is also the observer to which the executor reports the run. */
 export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
@@ -30,12 +42,15 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
   previous: ActiveExecution | undefined
   next: ActiveExecution | undefined
   /**
-   * Defined only when the bus has a listener for output, and only for a run without secrets: a secret can be divided
-   * between two pieces of output, and the redactor would not find it.
+   * Defined only for a run without secrets: a secret can be divided between two pieces of output, and the redactor
+   * would not find it.
    */
-  output?: (text: string) => void
+  output?: (text: string, stream?: 'stdout' | 'stderr') => void
+  #asking: Asking | undefined
+  #journal: Journal | undefined
+  readonly #budget: JournalBudget
   readonly #bus: Bus
-  readonly #begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void
+  readonly #reports: Reports
 
   constructor (
     execution: Execution,
@@ -43,17 +58,41 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
     secrets: SkillSecrets | undefined,
     redactor: Redactor | undefined,
     bus: Bus,
-    begin: (active: ActiveExecution, isolation: Isolation, ago_ms: number) => void
+    budget: JournalBudget,
+    reports: Reports
   ) {
     this.execution = execution
     this.job = job
     this.secrets = secrets
     this.redactor = redactor
     this.#bus = bus
-    this.#begin = begin
-    if (redactor === undefined && bus.has('output')) {
-      this.output = text => { bus.emit('output', { execution_id: execution.id, text }) }
+    this.#budget = budget
+    this.#reports = reports
+    // Of a tool that may run several times, only the output of the last run is the output of the execution.
+    if (redactor === undefined && job.tool.retry === undefined) {
+      this.output = (text, stream = 'stdout') => { this.#write(stream, text) }
     }
+  }
+
+  /** What the run wrote and reported. Made when it is first needed: most runs report nothing. */
+  get journal (): Journal {
+    return this.#journal ??= new Journal(this.#budget)
+  }
+
+  /** Tells readers that the execution entered a state. */
+  moved (): void {
+    this.#journal?.wake()
+  }
+
+  /** Puts what the run wrote and reported into the record. */
+  recordTimeline (): void {
+    const timeline = this.#journal?.timeline()
+    if (timeline !== undefined) this.execution.timeline = timeline
+  }
+
+  /** The record is in the history: readers receive the last events. */
+  closeJournal (): void {
+    this.#journal?.close()
   }
 
   /**
@@ -70,19 +109,48 @@ export class ActiveExecution implements TaskObserver, Listed<ActiveExecution> {
     return this.#ended ??= ended
   }
 
+  /** Aborts the run: the executor receives the abort signal and answers. Only the first reason counts. */
+  end (ending: Ending): void {
+    if (this.abort.aborted) return
+    this.ending = ending
+    this.abort.abort()
+  }
+
   started (isolation: Isolation, ago_ms = 0): void {
-    this.#begin(this, isolation, ago_ms)
+    this.#reports.began(this, isolation, ago_ms)
   }
 
   progress (done: number, total: number | undefined, message: string | undefined): void {
-    this.#bus.emit(
-      'progress',
-      { execution_id: this.execution.id, done, total, message: message === undefined ? undefined : this.clean(message) }
-    )
+    const report = { done, total, message: message === undefined ? undefined : this.clean(message) }
+    this.#add('progress', {
+      done, ...(total !== undefined && { total }), ...(report.message !== undefined && { message: report.message })
+    })
+    this.#bus.emit('progress', { execution_id: this.execution.id, ...report })
   }
 
   log (level: LogLevel, text: string): void {
-    this.#bus.emit('log', { execution_id: this.execution.id, level, text: this.clean(text) })
+    const line = { level, text: this.clean(text) }
+    this.#add('log', line)
+    this.#bus.emit('log', { execution_id: this.execution.id, ...line })
+  }
+
+  #write (stream: 'stdout' | 'stderr', text: string): void {
+    this.#add(stream, { text })
+    this.#bus.emit(stream === 'stdout' ? 'output' : 'stderr', { execution_id: this.execution.id, text })
+  }
+
+  #add (stream: StreamName, own: Parameters<Journal['add']>[3]): void {
+    const { created_at, transitions } = this.execution
+    this.journal.add(stream, Math.max(0, Date.now() - unixTime(created_at)), transitions.length, own)
+  }
+
+  ask (question: Question, signal: AbortSignal): Promise<JsonObject> {
+    return (this.#asking ??= new Asking(this.job.questions, this.redactor)).ask(question, signal)
+  }
+
+  async approve (preview: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    await this.#reports.approve(this, preview)
   }
 
   clean (text: string): string {

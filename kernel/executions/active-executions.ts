@@ -34,9 +34,19 @@ export class ActiveExecutions {
     else this.#saveLater(active)
   }
 
+  /** Adds an execution that the storage gets, or has, by another way. */
+  addSaved (active: ActiveExecution): void {
+    this.#saved.set(active.execution.id, active)
+  }
+
   /** Saves the newest state of an execution, if the storage has that execution already. */
   saveAgain (active: ActiveExecution): void {
     if (!this.#unsaved.has(active)) this.#save(active)
+  }
+
+  /** Saves the newest state of an execution, which others have to know from now on. */
+  saveNow (active: ActiveExecution): void {
+    this.#save(active)
   }
 
   /** Removes an execution whose final record was saved. */

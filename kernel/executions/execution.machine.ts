@@ -2,14 +2,20 @@ import { setup } from 'xstate'
 
 /**
  * The events of an execution:
- * `begin` the tool starts · `succeed` / `fail` the tool ended · `expire` the time limit passed ·
- * `cancel` a caller asked to cancel it · `interrupt` the process died, or could not wait for the end.
+ * `begin` the tool starts · `succeed` / `fail` the tool ended · `expire` the time limit passed, of the run or of the
+ * wait in the queue ·
+ * `ask` a person has to approve it · `approve` it was approved before its tool began, `resume` while it ran · `deny` it
+ * was not approved · `cancel` a caller asked to cancel it · `interrupt` the process died, or could not wait for the
+ * end.
  */
-export type ExecutionEvent = { type: 'begin' | 'succeed' | 'fail' | 'expire' | 'cancel' | 'interrupt' }
+export type ExecutionEvent = {
+  type: 'begin' | 'ask' | 'approve' | 'resume' | 'deny' | 'succeed' | 'fail' | 'expire' | 'cancel' | 'interrupt'
+}
 
 /**
  * The life cycle of an execution. It has only states and events, and no guards, actions, delays or invocations, so that
- * it compiles to a table (transitions.ts). A queued execution can fail when its executor can't accept it.
+ * it compiles to a table (transitions.ts). A queued execution can fail when its executor can't accept it. No time limit
+ * ends an execution that waits for an approval: its request expires, which denies it.
  */
 export const executionMachine = setup({
   types: { events: {} as ExecutionEvent }
@@ -17,9 +23,23 @@ export const executionMachine = setup({
   id: 'execution',
   initial: 'queued',
   states: {
-    queued: { on: { begin: 'running', fail: 'failed', cancel: 'cancelled', interrupt: 'interrupted' } },
+    queued: {
+      on: {
+        begin: 'running', ask: 'waiting', fail: 'failed', expire: 'timeout', cancel: 'cancelled',
+        interrupt: 'interrupted'
+      }
+    },
+    waiting: {
+      on: {
+        approve: 'queued', resume: 'running', deny: 'cancelled', fail: 'failed', cancel: 'cancelled',
+        interrupt: 'interrupted'
+      }
+    },
     running: {
-      on: { succeed: 'success', fail: 'failed', expire: 'timeout', cancel: 'cancelled', interrupt: 'interrupted' }
+      on: {
+        succeed: 'success', ask: 'waiting', fail: 'failed', expire: 'timeout', cancel: 'cancelled',
+        interrupt: 'interrupted'
+      }
     },
     success: { type: 'final' },
     failed: { type: 'final' },

@@ -1,6 +1,7 @@
 import { SkilletError } from '../lib/errors.ts'
 import { isObject } from '../lib/json.ts'
 import type { Execution } from '../contracts/schemas.ts'
+import { timelineBytes } from './live/journal.ts'
 
 /**
  * Limits of the executions that wait for a commit, for every storage. At a limit, no further executions are admitted.
@@ -16,9 +17,9 @@ const value_bytes = 8
  * Estimates the memory of a record in bytes, with two bytes for each character at most. The function runs for each
  * saved record, so it only adds lengths and allocates nothing.
  */
-export function recordBytes ({ parameters, output, error }: Execution): number {
+export function recordBytes ({ parameters, output, error, timeline }: Execution): number {
   const ofError = error === null ? 0 : 2 * error.message.length + valueBytes(error.details)
-  return frame_bytes + 2 * output.length + valueBytes(parameters) + ofError
+  return frame_bytes + 2 * output.length + valueBytes(parameters) + ofError + timelineBytes(timeline)
 }
 
 function valueBytes (value: unknown): number {

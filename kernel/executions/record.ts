@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from 'node:util'
+import { pendingApproval } from '../contracts/approval.ts'
 import type { Bus } from '../contracts/bus.ts'
 import type { Execution } from '../contracts/schemas.ts'
-import type { Job } from '../contracts/services.ts'
+import type { Job, QueueOptions } from '../contracts/services.ts'
 import { runtimeOf, type ToolDefinition } from '../contracts/skill.ts'
-import { ERRORS, isErrorCode, SkilletError } from '../lib/errors.ts'
+import { ERRORS, isErrorCode, SkilletError, type ErrorCode } from '../lib/errors.ts'
 import { newExecutionId } from '../lib/id.ts'
 import { isoTime } from '../lib/time.ts'
 import { secretMark, type Redactor } from '../secrets/redact.ts'
+import { answerRequest, deniedMessage, expiryOf, isExpired } from './approvals/request.ts'
 import type { ExecutionEvent } from './execution.machine.ts'
 import { isFinal, nextStatus } from './transitions.ts'
 
@@ -13,7 +16,7 @@ import { isFinal, nextStatus } from './transitions.ts'
 
 /** Makes the record of a queued job. @param redactor removes secret values from the parameters */
 export function recordOf (job: Job, redactor: Redactor | undefined): Execution {
-  return {
+  const record: Execution = {
     id: newExecutionId(),
     skill_name: job.skill.name,
     tool_name: job.tool.name,
@@ -23,7 +26,7 @@ export function recordOf (job: Job, redactor: Redactor | undefined): Execution {
     runtime: runtimeOf(job.skill, job.tool),
     started_at: null,
     finished_at: null,
-    parameters: withoutSecrets(job.tool, job.parameters, redactor),
+    parameters: withoutSecrets(job.tool, givenOf(job), redactor),
     output: '',
     output_truncated: false,
     error: null,
@@ -32,6 +35,34 @@ export function recordOf (job: Job, redactor: Redactor | undefined): Execution {
     key: job.key,
     isolation: null
   }
+  if (job.origin !== undefined) record.origin = job.origin
+  return record
+}
+
+/** The parameters of a job as its caller gave them: the record keeps a handle, not what it stands for. */
+export function givenOf ({ handles, parameters }: Job): Execution['parameters'] {
+  return handles === undefined ? parameters : handles.given
+}
+
+/** Describes how the execution of a job waits. */
+export function queuedRun (
+  record: Execution, job: Job, { priority, queue_ms }: QueueOptions
+): NonNullable<Execution['queue']> {
+  return {
+    priority,
+    expires_at: new Date(Date.now() + queue_ms).toISOString(),
+    timeout_ms: job.timeout_ms,
+    resumable: isDeepStrictEqual(record.parameters, givenOf(job)),
+    handed_over_at: null
+  }
+}
+
+/** Whether an execution waits, has surely not begun, and can be started by any process from its record. */
+export function canStart (execution: Execution): boolean {
+  const { status, queue } = execution
+  if (queue?.resumable !== true || queue.handed_over_at !== null) return false
+  const request = pendingApproval(execution)
+  return request === undefined ? status === 'queued' && !isExpired(queue) : !isExpired(request)
 }
 
 /**
@@ -71,18 +102,36 @@ export function publish ({ id, skill_name, tool_name, transitions }: Execution, 
 }
 
 /** Makes the final record of an execution that no process will finish. */
-export function interrupted (execution: Execution): Execution {
-  const status = nextStatus(execution.status, { type: 'interrupt' })
+export function abandoned (execution: Execution): Execution {
+  const { queue, status } = execution
+  const request = pendingApproval(execution)
+  if (request !== undefined && isExpired(request)) {
+    answerRequest(request, expiryOf(request))
+    return ended(execution, 'deny', 'APPROVAL_DENIED', deniedMessage(request))
+  }
+  return status === 'queued' && queue?.handed_over_at === null && isExpired(queue)
+    ? ended(execution, 'expire', 'TIMEOUT', expiredMessage)
+    : ended(execution, 'interrupt', 'INTERRUPTED', ERRORS.INTERRUPTED.meaning)
+}
+
+/** Makes the final record of an execution that no process has. */
+export function ended (
+  execution: Execution, type: ExecutionEvent['type'], code: ErrorCode, message: string
+): Execution {
+  const status = nextStatus(execution.status, { type })
   const at = isoTime()
   const details = { skill: execution.skill_name, tool: execution.tool_name, execution_id: execution.id }
   return {
     ...execution,
     status,
     finished_at: at,
-    error: { code: 'INTERRUPTED', message: ERRORS.INTERRUPTED.meaning, details },
+    error: { code, message, details },
     transitions: [...execution.transitions, { status, at }]
   }
 }
+
+/** The message of an execution that waited too long. */
+export const expiredMessage = 'The execution did not start in the time for which it may wait in the queue'
 
 /** Returns a final record to a caller of `execute`. @throws SkilletError when the execution ended with an error */
 export function resultOf (execution: Execution): Execution {

@@ -1,4 +1,5 @@
 import type { Config } from '../contracts/config.ts'
+import { splitInstance } from '../contracts/names.ts'
 import type { JsonObject } from '../contracts/schemas.ts'
 import type { Job } from '../contracts/services.ts'
 import type { SkillDefinition } from '../contracts/skill.ts'
@@ -27,15 +28,18 @@ export class SkillInputs {
     this.#private_paths = private_paths
   }
 
-  /** The settings of a skill. */
+  /** The settings of a skill, or of an instance: those of its skill, and its own, which win. */
   settingsOf (skill: SkillDefinition): JsonObject {
-    const { config } = this.#config.skills
-    const own = config[skill.name] ?? unset
-    if (skill.reads_files !== true && skill.config_from === undefined) return own
+    const { config, instances } = this.#config.skills
+    const { skill: name, instance } = splitInstance(skill.name)
+    const own = config[name] ?? unset
+    if (skill.reads_files !== true && skill.config_from === undefined && instance === undefined) return own
     let whole = this.#settings.get(skill)
     if (whole === undefined) {
       const behind = skill.config_from === undefined ? undefined : config[skill.config_from]
-      whole = { ...behind, ...own, ...(skill.reads_files === true && { private_paths: this.#private_paths }) }
+      const ofInstance = instance === undefined ? undefined : instances[name]?.[instance]?.config
+      const ofKernel = skill.reads_files === true && { private_paths: this.#private_paths }
+      whole = { ...behind, ...own, ...ofInstance, ...ofKernel }
       this.#settings.set(skill, whole)
     }
     return whole

@@ -1,7 +1,7 @@
 /** The kind of an error. Each transport maps kinds, never codes, to its own signals. */
 export type ErrorKind =
   | 'invalid' | 'unauthenticated' | 'forbidden' | 'missing' | 'method' | 'size' | 'media_type'
-  | 'conflict' | 'tool_failed' | 'limited' | 'overloaded' | 'interrupted' | 'internal' | 'timed_out'
+  | 'range' | 'conflict' | 'tool_failed' | 'limited' | 'overloaded' | 'interrupted' | 'internal' | 'timed_out'
 
 /**
  * The table of all errors: each code with its kind and its meaning. A code is never reused for another meaning. The
@@ -17,13 +17,18 @@ export const ERRORS = {
     kind: 'forbidden',
     meaning: 'The Host or Origin of the request is not allowed here, or the rights of its API key do not cover what it asks'
   },
+  APPROVAL_DENIED: {
+    kind: 'forbidden', meaning: 'The run of the tool was not approved: by a rule, by a person, or by nobody in time'
+  },
   SKILL_NOT_FOUND: { kind: 'missing', meaning: 'The skill does not exist' },
   TOOL_NOT_FOUND: { kind: 'missing', meaning: 'The skill has no such tool' },
   EXECUTION_NOT_FOUND: { kind: 'missing', meaning: 'The execution does not exist, or was pruned from the history' },
+  OUTPUT_NOT_FOUND: { kind: 'missing', meaning: 'The file with the whole output of the execution was removed' },
   NOT_FOUND: { kind: 'missing', meaning: 'The path does not exist' },
   METHOD_NOT_ALLOWED: { kind: 'method', meaning: 'The path does not take this method' },
   PAYLOAD_TOO_LARGE: { kind: 'size', meaning: 'The request body is larger than the limit' },
   UNSUPPORTED_MEDIA_TYPE: { kind: 'media_type', meaning: 'The request body is not declared as application/json' },
+  RANGE_NOT_SATISFIABLE: { kind: 'range', meaning: 'The output has no byte in the range that was asked for' },
   CONFLICT: { kind: 'conflict', meaning: 'The request does not fit the present state' },
   CANCELLED: { kind: 'conflict', meaning: 'The execution was cancelled' },
   TOOL_EXECUTION_FAILED: { kind: 'tool_failed', meaning: 'The tool failed' },

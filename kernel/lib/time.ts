@@ -1,3 +1,6 @@
+/** The longest delay that a timer of Node takes, in milliseconds. */
+export const timerMax_ms = 2_147_483_647
+
 let last_ms = Number.NaN
 let last = ''
 const readBefore = { time: '', ms: Number.NaN }

@@ -1,3 +1,4 @@
+import type { Approval } from '../contracts/approval.ts'
 import type { Execution, JsonObject } from '../contracts/schemas.ts'
 
 /** The skill, the call and the execution in the examples of the documentation of all operations. */
@@ -45,4 +46,14 @@ export const exampleExecution: Execution = {
   transport: 'http',
   key: null,
   isolation: 'thread'
+}
+
+export const exampleApproval: Approval = {
+  digest: '2f7d8f0c5e1b4a6d9c3e7b1a0f5d2c8e4b6a9d1f3c7e5b0a8d6f2c4e1b9a7d50',
+  reason: 'rule 1 of approvals.rules',
+  asked_at: '2026-01-02T03:04:05.679Z',
+  expires_at: '2026-01-02T03:14:05.679Z',
+  decision: null,
+  decided_at: null,
+  decided_by: null
 }

@@ -1,11 +1,9 @@
-import { Type, type Static } from 'typebox'
-import type { Call } from '../contracts/call.ts'
+import { Type } from 'typebox'
 import { operation } from '../contracts/operation.ts'
 import { ExecuteResult, JsonObject, SkillNameAsked, ToolNameAsked } from '../contracts/schemas.ts'
-import type { Services } from '../contracts/services.ts'
-import { resultOf } from '../executions/record.ts'
-import { SkilletError } from '../lib/errors.ts'
 import { exampleCall, exampleExecution, exampleId } from './examples.ts'
+import { withJob } from './handles.ts'
+import { runJob, RunOptions, unfinishedId } from './run-options.ts'
 
 const Input = Type.Object({
   skill_name: SkillNameAsked,
@@ -14,13 +12,9 @@ const Input = Type.Object({
     type: 'object',
     additionalProperties: true,
     default: {},
-    description: 'Parameters of the tool, as its `input_schema` describes them. May be left out where the tool requires none'
+    description: 'Parameters of the tool, as its `input_schema` describes them. May be left out where the tool requires none. Each may be a handle: `{"$from": "execution://ID/output", "select": "JMESPath"}` stands for the output of another execution, or what the expression selects from it'
   }),
-  timeout_ms: Type.Optional(Type.Integer({
-    minimum: 1,
-    maximum: 2_147_483_647,
-    description: 'Time limit of this run in milliseconds, at most `execution.timeout_ms_max`'
-  }))
+  ...RunOptions.properties
 }, { additionalProperties: false })
 
 export const execute = operation({
@@ -28,42 +22,17 @@ export const execute = operation({
   effect: 'write',
   route: 'POST /api/execute',
   summary: 'Execute a tool',
-  description: 'Runs a tool and waits for its end. The run is recorded as an execution. A caller that goes away cancels it.',
+  description: 'Runs a tool and waits for its end. The run is recorded as an execution. A caller that goes away cancels it, unless it is asynchronous or has an idempotency key.',
   input: Input,
   output: Type.Object({ ...ExecuteResult.properties }),
   errors: [
-    'SKILL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_EXECUTION_FAILED', 'TIMEOUT', 'CANCELLED', 'INTERRUPTED', 'OVERLOADED',
-    'STORAGE_UNAVAILABLE'
+    'SKILL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_EXECUTION_FAILED', 'TIMEOUT', 'APPROVAL_DENIED', 'CONFLICT',
+    'CANCELLED', 'INTERRUPTED', 'EXECUTION_NOT_FOUND', 'OUTPUT_NOT_FOUND', 'OVERLOADED', 'STORAGE_UNAVAILABLE'
   ],
   example: {
     input: exampleCall,
     output: { execution_id: exampleId, status: 'success', output: exampleExecution.output, duration_ms: 1 }
   },
-  handler: run
+  unfinished: unfinishedId,
+  handler: (services, input, call) => withJob(services, input, call, job => runJob(services, job, input, call))
 })
-
-async function run (
-  { catalog, config, executions }: Services,
-  { skill_name, tool_name, parameters, timeout_ms }: Static<typeof Input>,
-  { transport, signal, accepted, access }: Call
-): Promise<ExecuteResult> {
-  const { skill, tool } = catalog.tool(skill_name, tool_name)
-  catalog.check(skill, tool, parameters)
-  const { timeout_ms: usual_ms, timeout_ms_max } = config.execution
-  if (timeout_ms !== undefined && timeout_ms > timeout_ms_max) {
-    throw new SkilletError(
-      'INVALID_PARAMETERS',
-      `timeout_ms must be <= ${timeout_ms_max}, as execution.timeout_ms_max says`
-    )
-  }
-  const job = {
-    skill,
-    tool,
-    parameters,
-    timeout_ms: Math.min(timeout_ms ?? tool.timeout_ms ?? usual_ms, timeout_ms_max),
-    transport,
-    key: access?.key ?? null
-  }
-  const { id, status, output, duration_ms } = resultOf(await executions.run(job, signal, accepted))
-  return { execution_id: id, status, output, duration_ms }
-}

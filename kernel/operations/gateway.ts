@@ -42,6 +42,8 @@ export function createGateway (
     ready,
     version: services.version,
     bus,
+    live: ({ access }) => authorizer.enter({ effect: 'read', name: 'reading events' }, access).live,
+    outputs: ({ access }) => authorizer.enter({ effect: 'read', name: 'reading outputs' }, access).outputs,
     async invoke (operation, input, call) {
       try {
         return await answer(operation, input, call)

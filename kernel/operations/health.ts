@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { operation } from '../contracts/operation.ts'
-import { Choice, PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../contracts/schemas.ts'
+import { Choice } from '../contracts/schemas.ts'
+import { PluginStatus, QuarantinedSkill, SearchState, SkillWarning } from '../contracts/status.ts'
 
 export const health = operation({
   name: 'health',

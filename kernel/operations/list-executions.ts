@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import { filteredTotalMax } from '../contracts/storage.ts'
-import { SkilletError } from '../lib/errors.ts'
 import { operation } from '../contracts/operation.ts'
 import { ExecutionStatus, ExecutionSummary, SkillNameAsked, ToolNameAsked } from '../contracts/schemas.ts'
+import { CreatedBefore, CreatedFrom, executionFilter } from './execution-filters.ts'
+import { SearchedText, soughtIn } from './searched-text.ts'
+import { SkilletError } from '../lib/errors.ts'
 import { exampleExecution } from './examples.ts'
 
 const { id, skill_name, tool_name, status, created_at, duration_ms } = exampleExecution
@@ -22,38 +24,34 @@ export const listExecutions = operation({
     skill_name: Type.Optional(SkillNameAsked),
     tool_name: Type.Optional(ToolNameAsked),
     status: Type.Optional(ExecutionStatus),
-    created_from: Type.Optional(Type.String({
-      format: 'date-time', maxLength: 64, description: 'Only executions created at or after this time (ISO 8601)'
-    })),
-    created_before: Type.Optional(Type.String({
-      format: 'date-time', maxLength: 64, description: 'Only executions created before this time (ISO 8601)'
-    }))
+    text: Type.Optional(SearchedText),
+    created_from: Type.Optional(CreatedFrom),
+    created_before: Type.Optional(CreatedBefore)
   }, { additionalProperties: false }),
   output: Type.Object({
     executions: Type.Array(ExecutionSummary),
     total: Type.Integer(
       { minimum: 0, description: `How many executions match: exact, with a filter up to ${filteredTotalMax}` }
     ),
-    next_cursor: Type.Optional(Type.String({ description: 'Where the next page begins; absent on the last' }))
+    next_cursor: Type.Optional(Type.String({ description: 'Where the next page begins; absent on the last' })),
+    unindexed: Type.Optional(Type.Integer({
+      minimum: 1,
+      description: 'With `text`: how many older executions were not searched, since they are not in the index yet. Ask again later; absent when all were searched'
+    }))
   }),
   errors: [],
   example: {
     input: { limit: 1 },
     output: { executions: [{ id, skill_name, tool_name, status, created_at, duration_ms }], total: 1 }
   },
-  handler ({ storage }, { created_from, created_before, ...query }) {
-    return storage.list({
-      ...query,
-      ...(created_from !== undefined && { created_from_ms: time('created_from', created_from) }),
-      ...(created_before !== undefined && { created_before_ms: time('created_before', created_before) })
-    })
+  async handler ({ storage }, { limit, offset, cursor, text, ...filters }) {
+    const query = { limit, offset, ...(cursor !== undefined && { cursor }), ...executionFilter(filters) }
+    if (text === undefined) return await storage.list(query)
+    const words = soughtIn(text)
+    if (storage.find === undefined) {
+      throw new SkilletError('INVALID_PARAMETERS', 'The storage of this server can\'t search texts; ask without text')
+    }
+    const { unindexed, ...page } = await storage.find(words, query)
+    return unindexed === 0 ? page : { ...page, unindexed }
   }
 })
-
-function time (field: string, text: string): number {
-  const ms = Date.parse(text)
-  if (Number.isNaN(ms)) {
-    throw new SkilletError('INVALID_PARAMETERS', `${field} must be a time such as 2026-01-02T03:04:05Z`)
-  }
-  return ms
-}

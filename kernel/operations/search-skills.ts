@@ -1,6 +1,9 @@
 import { Type } from 'typebox'
 import { operation } from '../contracts/operation.ts'
+import { splitInstance } from '../contracts/names.ts'
 import { SearchResult, SkillNameAsked } from '../contracts/schemas.ts'
+import type { SkillDefinition } from '../contracts/skill.ts'
+import { instanceNames } from '../skills/instances.ts'
 import { abortSignalOf } from '../lib/cancel.ts'
 
 /** The longest query, in characters: users paste whole pages, and agents paste logs. */
@@ -50,6 +53,37 @@ export const searchSkills = operation({
       mode: 'hybrid'
     }
   },
-  handler: ({ search, search_patience_ms }, { query, ...options }, { signal }) =>
-    search.search(query, { ...options, patience_ms: search_patience_ms }, abortSignalOf(signal))
+  async handler ({ catalog, search, search_patience_ms }, { query, skills, ...options }, { signal }) {
+    const { mode, results } = await search.search(query, {
+      ...options,
+      ...(skills !== undefined && { skills: skills.map(name => splitInstance(name).skill) }),
+      patience_ms: search_patience_ms
+    }, abortSignalOf(signal))
+    return { mode, results: withInstances(results, catalog.skills) }
+  }
 })
+
+/** The results, with the instances of the skills that have any: a tool is found once, whatever its instances. */
+export function withInstances (results: SearchResult[], skills: readonly SkillDefinition[]): SearchResult[] {
+  const names = instancesIn(skills)
+  if (names.size === 0) return results
+  return results.map(result => {
+    const instances = names.get(result.skill_name)
+    return instances === undefined ? result : { ...result, instances }
+  })
+}
+
+/** The names of instances by skill, for each list of skills: replaced skills are a new list. */
+const known = new WeakMap<readonly SkillDefinition[], ReadonlyMap<string, string[]>>()
+
+function instancesIn (skills: readonly SkillDefinition[]): ReadonlyMap<string, string[]> {
+  let names = known.get(skills)
+  if (names === undefined) {
+    names = new Map(skills.flatMap((skill): [string, string[]][] => {
+      const of = instanceNames(skill)
+      return of === undefined ? [] : [[skill.name, of]]
+    }))
+    known.set(skills, names)
+  }
+  return names
+}

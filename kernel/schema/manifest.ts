@@ -1,7 +1,9 @@
 import { Type, type Static } from 'typebox'
 import { RULE_KEYWORDS } from './parameters.ts'
-import { Choice, FROM_CLIENT, PARAMETER_TYPES, SKILL_NAME, TOOL_NAME, type JsonObject } from '../contracts/schemas.ts'
-import { Permissions, VARIABLE_NAME } from '../contracts/skill.ts'
+import { SKILL_NAME, TOOL_NAME } from '../contracts/names.ts'
+import { Choice, FROM_CLIENT, PARAMETER_TYPES, type JsonObject } from '../contracts/schemas.ts'
+import { ConcurrencyRule, Permissions, RetryPolicy, VARIABLE_NAME } from '../contracts/skill.ts'
+import { ToolAnnotations } from '../contracts/tool-annotations.ts'
 
 /** The maximum number of tools of a skill, and of parameters of a tool. */
 export const toolsMax = 1000
@@ -16,6 +18,10 @@ export const PARAMETER_NAME = /^[\s\S]{0,256}$/
 const description = (of: string, max: number) =>
   Type.String({ minLength: 1, maxLength: max, description: `What ${of}` })
 const timeout_ms = Type.Integer({ minimum: 1, description: 'Time limit of the tool, in milliseconds' })
+const approval = Type.String({
+  minLength: 1, maxLength: 2000,
+  description: 'Runs only when a person has approved it. The text says what it would do; `{{NAME}}` is a parameter'
+})
 
 /** The fields of a parameter that Skillet defines; every other field is a JSON Schema keyword for its value. */
 const parameterFields = {
@@ -56,7 +62,7 @@ export const ManifestTool = Type.Object({
   description: description('the tool does', 2000),
   command: Type.Array(
     CommandPart,
-    { minItems: 1, maxItems: 256, description: 'Argument vector with placeholders; never a shell' }
+    { minItems: 1, maxItems: 256, description: 'Argument vector with placeholders; never a shell. With runtime = "wasm", its first item is a .wasm file in the folder' }
   ),
   stdin: Type.Optional(Type.String({ description: 'Text with placeholders that feeds standard input' })),
   cwd: Type.Optional(Type.String({ description: 'Working directory; may hold placeholders' })),
@@ -66,6 +72,10 @@ export const ManifestTool = Type.Object({
     description: 'Variables set for the command; values may hold placeholders'
   })),
   timeout_ms: Type.Optional(timeout_ms),
+  annotations: Type.Optional(ToolAnnotations),
+  retry: Type.Optional(RetryPolicy),
+  approval: Type.Optional(approval),
+  concurrency: Type.Optional(ConcurrencyRule),
   rules,
   parameters: Type.Optional(Type.Array(Type.Object({
     name: Type.String({ pattern: PARAMETER_NAME.source }), ...Type.Partial(Type.Object(parameterFields)).properties,
@@ -107,14 +117,30 @@ export const McpServer = Type.Object({
   }))
 }, { additionalProperties: false, description: 'The MCP server of a skill with runtime = "mcp"' })
 
+/** The container in which the tools of a skill run, in `[container]` of a `skill.toml`. */
+const Container = Type.Object({
+  image: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}$',
+    description: 'The image, which must be on the machine: it is never pulled by a call'
+  }),
+  folder: Type.Optional(Type.String({
+    pattern: '^/[^\u0000-\u001f]{1,255}$',
+    description: 'Absolute path in the container at which the folder of the skill is mounted, for reading'
+  })),
+  user: Type.Optional(Type.String({
+    pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?$',
+    description: 'User in the container, perhaps with a group: names of the image, or numbers'
+  }))
+}, { additionalProperties: false, description: 'The container of a skill with runtime = "container"' })
+
 /** A `skill.toml`. For a script skill it holds the fields that are not code, and no tools. */
 export type ManifestFile = Static<typeof ManifestFile>
 export const ManifestFile = Type.Object({
   name: Type.Optional(Type.String({ pattern: SKILL_NAME.source, description: 'Equals the folder\'s name' })),
   description: Type.Optional(description('the skill is for', 1024)),
   version: Type.Optional(Type.String({ maxLength: 64 })),
-  runtime: Type.Optional(Choice(['native', 'script', 'agent', 'http', 'mcp'], {
-    description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder; http: a web API, as `skillet import openapi` writes it; mcp: an MCP server'
+  runtime: Type.Optional(Choice(['native', 'script', 'agent', 'http', 'mcp', 'container', 'wasm'], {
+    description: 'native: commands; script: a JavaScript or TypeScript module; agent: an Agent Skills folder; http: a web API, as `skillet import openapi` writes it; mcp: an MCP server; container: commands in a container; wasm: commands in WebAssembly'
   })),
   http: Type.Optional(Type.Unsafe<JsonObject>({
     type: 'object', additionalProperties: true, description: 'runtime = "http": the server and its credentials'
@@ -127,7 +153,9 @@ export const ManifestFile = Type.Object({
     description: 'Another skill: of its section `[skills.config.NAME]` is given what the skill\'s own does not set'
   })),
   permissions,
+  concurrency: Type.Optional(ConcurrencyRule),
   mcp: Type.Optional(McpServer),
+  container: Type.Optional(Container),
   tools: Type.Optional(Type.Array(ManifestTool, { maxItems: toolsMax }))
 }, { additionalProperties: false })
 
@@ -143,6 +171,10 @@ export type ScriptTools = Static<typeof ScriptTools>
 export const ScriptTools = Type.Record(Type.String({ pattern: TOOL_NAME.source }), Type.Object({
   description: description('the tool does', 2000),
   timeout_ms: Type.Optional(timeout_ms),
+  annotations: Type.Optional(ToolAnnotations),
+  retry: Type.Optional(RetryPolicy),
+  approval: Type.Optional(approval),
+  concurrency: Type.Optional(ConcurrencyRule),
   rules,
   parameters: Type.Optional(Type.Record(Type.String({ pattern: PARAMETER_NAME.source }), Type.Object({
     ...Type.Partial(Type.Object(parameterFields)).properties, type: parameterFields.type,
@@ -153,7 +185,8 @@ export const ScriptTools = Type.Record(Type.String({ pattern: TOOL_NAME.source }
 const scriptFields = {
   description: Type.Optional(description('the skill is for', 1024)),
   version: Type.Optional(Type.String({ maxLength: 64 })),
-  permissions
+  permissions,
+  concurrency: Type.Optional(ConcurrencyRule)
 }
 
 /** The default export of a script skill, without functions. */

@@ -37,7 +37,7 @@ export function compileInputSchema (parameters: readonly ParameterDescriptor[], 
 
 /** Keywords whose value is data and contains no schema. */
 export const dataKeywords: ReadonlySet<string> = new Set([
-  'default', 'const', 'enum', 'examples', 'required', 'description', 'title'
+  'default', 'const', 'enum', 'examples', 'required', 'dependentRequired', 'description', 'title'
 ])
 
 /** Adds limits to a schema. Without these limits, the check of a value could take too long for its size. */

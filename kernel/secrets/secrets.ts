@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { messageOf, SkilletError } from '../lib/errors.ts'
 import { changeFile, isAbsent } from '../lib/file.ts'
 import { isObject } from '../lib/json.ts'
-import { SKILL_NAME } from '../contracts/schemas.ts'
+import { CONFIGURED_NAME, splitInstance } from '../contracts/names.ts'
 import { SECRET_NAME } from '../contracts/skill.ts'
 
 /** The maximum size of a value, in bytes: the value must fit into an environment variable. */
@@ -20,7 +20,8 @@ export interface SkillSecrets { values: Record<string, string>, missing: string[
 /** The secrets, as executions use them. */
 export interface Secrets {
   /**
-   * Returns the secrets of a skill. Synchronous, and cheap while the file does not change.
+   * Returns the secrets of a skill, or of an instance such as `github@work`, which shares none with its skill.
+   * Synchronous, and cheap while the file does not change.
    * @throws Error with a remedy, when the file can't be used
    */
   of (skill: string, names: readonly string[]): SkillSecrets
@@ -31,7 +32,8 @@ export const noSecrets: Secrets = { of: (_skill, names) => ({ values: {}, missin
 
 /**
  * The user's secrets, by skill and name, in one file that only the user can read. A change takes effect with the next
- * run. A secret that is missing in the file is read from the server's environment.
+ * run. A secret of a skill that is missing in the file is read from the server's environment. That of an instance is
+ * not.
  */
 export class SecretFile implements Secrets {
   readonly path: string
@@ -49,9 +51,10 @@ export class SecretFile implements Secrets {
   of (skill: string, names: readonly string[]): SkillSecrets {
     const secrets: SkillSecrets = { values: {}, missing: [] }
     const own = this.#read().get(skill)
+    // A variable of the server would be the same for all instances, so that one would act with the account of another.
+    const env = splitInstance(skill).instance === undefined ? this.#env : {}
     for (const name of names) {
-      const value = own?.get(name)
-        ?? (Object.hasOwn(this.#env, name) && !isServersOwn(name) ? this.#env[name] : undefined)
+      const value = own?.get(name) ?? (Object.hasOwn(env, name) && !isServersOwn(name) ? env[name] : undefined)
       if (value === undefined || value === '') secrets.missing.push(name)
       else secrets.values[name] = value
     }
@@ -140,7 +143,9 @@ export function isServersOwn (variable: string): boolean {
 
 function checkNames (skill: string, name: string): void {
   // The messages do not quote the names, because the user may have typed NAME=VALUE.
-  if (!SKILL_NAME.test(skill)) throw invalid('the skill\'s name must be 1 to 64 of a-z, 0-9 and -')
+  if (!CONFIGURED_NAME.test(skill)) {
+    throw invalid('the skill\'s name must be 1 to 64 of a-z, 0-9 and -, or SKILL@INSTANCE with two such names')
+  }
   if (!SECRET_NAME.test(name)) {
     throw invalid('the secret\'s name must begin with a letter and have 1 to 128 of A-Z, a-z, 0-9 and _; its value is read from standard input')
   }

@@ -1,11 +1,13 @@
 import type { Bus } from '../contracts/bus.ts'
+import type { Config } from '../contracts/config.ts'
 import type { Catalog } from './catalog.ts'
+import { ConfiguredInstances } from './instances.ts'
 import type { Search } from '../contracts/search.ts'
 import type { LoadedSkills, SkillSource } from '../contracts/skill-source.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { inTurns } from '../lib/pauses.ts'
-import type { QuarantinedSkill } from '../contracts/schemas.ts'
+import type { QuarantinedSkill } from '../contracts/status.ts'
 import { Scope } from '../lib/scope.ts'
 
 /** Delay before a failed source is loaded again, in milliseconds. It doubles after each failure, up to `most`. */
@@ -28,6 +30,7 @@ interface Feeding {
 export class CatalogSync {
   readonly #catalog: Catalog
   readonly #feedings: readonly Feeding[]
+  readonly #instances: ConfiguredInstances
   readonly #bus: Bus
   readonly #log: Logger
   readonly #scope = new Scope()
@@ -45,8 +48,12 @@ export class CatalogSync {
   /** The search that indexes the skills; undefined until `index` is called. */
   #search: Search | undefined
 
-  constructor (catalog: Catalog, sources: readonly SkillSource[], bus: Bus, log: Logger) {
+  /** @throws Error when the instances of a skill in the configuration contradict each other */
+  constructor (
+    catalog: Catalog, sources: readonly SkillSource[], config: Pick<Config, 'skills'>, bus: Bus, log: Logger
+  ) {
     this.#catalog = catalog
+    this.#instances = new ConfiguredInstances(config)
     this.#feedings = sources.map(source =>
       ({ source, loaded: undefined, changed: false, loading: undefined, failures: 0, retry: undefined }))
     this.#bus = bus
@@ -141,7 +148,9 @@ export class CatalogSync {
 
   /** @returns whether the skills changed */
   async #publish (): Promise<boolean> {
-    const changes = await inTurns(this.#catalog.replace(this.#feedings.flatMap(({ loaded }) => loaded ?? [])))
+    const sources = this.#feedings.flatMap(({ loaded }) => loaded ?? [])
+    const changes = await inTurns(this.#catalog.replace(sources.map(({ skills, ...rest }) =>
+      ({ ...rest, skills: skills.map(skill => this.#instances.of(skill)) }))))
     const { size, quarantined } = this.#catalog
     const different = changes.added.length + changes.changed.length + changes.removed.length > 0
     if (different && this.#following) this.#log.info({ ...changes }, 'the skills changed')

@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LoadedSkills } from '../contracts/skill-source.ts'
 import { SkilletError } from '../lib/errors.ts'
+import { splitInstance } from '../contracts/names.ts'
 import type { SkillDefinition, ToolDefinition } from '../contracts/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import type { Steps } from '../lib/pauses.ts'
-import type { JsonObject, QuarantinedSkill, Skill, SkillWarning } from '../contracts/schemas.ts'
+import type { JsonObject, Skill } from '../contracts/schemas.ts'
+import type { QuarantinedSkill, SkillWarning } from '../contracts/status.ts'
+import { chosenDefinition, definitionOf, definitionsOf, instanceNotFound, instanceSummaries } from './instances.ts'
 import { compileCheck, type Check } from '../schema/validation.ts'
 
 /** The state of all skills at one moment. A snapshot is never changed, only replaced as a whole. */
@@ -12,12 +15,11 @@ interface Snapshot {
   /** Sorted by name; a new list only after skills were replaced. */
   readonly list: readonly SkillDefinition[]
   readonly skills: ReadonlyMap<string, SkillDefinition>
-  readonly tools: ReadonlyMap<SkillDefinition, ReadonlyMap<string, ToolDefinition>>
   readonly quarantined: readonly QuarantinedSkill[]
   readonly warnings: readonly SkillWarning[]
 }
 
-const empty: Snapshot = { list: [], skills: new Map(), tools: new Map(), quarantined: [], warnings: [] }
+const empty: Snapshot = { list: [], skills: new Map(), quarantined: [], warnings: [] }
 
 /** The names of the skills that a replacement added, changed and removed, sorted. */
 export interface SkillChanges { added: string[], changed: string[], removed: string[] }
@@ -27,6 +29,8 @@ export class Catalog {
   #snapshot = empty
   /** The checks of parameters: compiled at the first call of a tool, and released together with its definition. */
   readonly #checks = new WeakMap<ToolDefinition, Check>()
+  /** The tools of definitions by name: made at the first call, and released together with the definition. */
+  readonly #tools = new WeakMap<SkillDefinition, ReadonlyMap<string, ToolDefinition>>()
 
   /** The skills, sorted by name. The same list object until skills are replaced. */
   get skills (): readonly SkillDefinition[] {
@@ -49,23 +53,26 @@ export class Catalog {
       removed: before.list.flatMap(({ name }) => loaded.has(name) ? [] : [name])
     }
     const list: SkillDefinition[] = []
-    const tools = new Map<SkillDefinition, ReadonlyMap<string, ToolDefinition>>()
     for (const skill of [...loaded.values()].sort((a, b) => a.name < b.name ? -1 : 1)) {
       const old = before.skills.get(skill.name)
       const kept = old !== undefined && (yield* isSame(old, skill)) ? old : skill
       if (kept !== old) changes[old === undefined ? 'added' : 'changed'].push(skill.name)
       list.push(kept)
-      tools.set(kept, before.tools.get(kept) ?? new Map(kept.tools.map(tool => [tool.name, tool])))
       yield
     }
     const same = changes.added.length + changes.changed.length + changes.removed.length === 0
     this.#snapshot = {
       ...before,
-      ...(!same && { list, skills: new Map(list.map(skill => [skill.name, skill])), tools }),
+      ...(!same && { list, skills: new Map(list.map(skill => [skill.name, skill])) }),
       quarantined: sources.flatMap(source => source.quarantined),
       warnings: sources.flatMap(source => source.warnings ?? [])
     }
     return changes
+  }
+
+  /** The definitions of all skills of a runtime; of a skill with instances, one for each. */
+  definitionsFor (runtime: string): SkillDefinition[] {
+    return this.#snapshot.list.filter(skill => skill.runtime === runtime).flatMap(definitionsOf)
   }
 
   get size (): number {
@@ -80,32 +87,43 @@ export class Catalog {
     return this.#snapshot.warnings
   }
 
-  /** @throws SkilletError SKILL_NOT_FOUND, with the nearest known name */
-  skill (name: string): SkillDefinition {
+  skill (asked: string): SkillDefinition {
+    const { skill: name, instance } = splitInstance(asked)
     const skill = this.#snapshot.skills.get(name)
-    if (skill !== undefined) return skill
+    if (skill !== undefined) {
+      const definition = instance === undefined ? skill : definitionOf(skill, instance)
+      if (definition === undefined) throw instanceNotFound(skill, instance ?? '')
+      return definition
+    }
     const broken = this.#snapshot.quarantined.find(candidate => candidate.name === name && candidate.tool === undefined)
     const why = broken === undefined
       ? didYouMean(name, this.#snapshot.skills.keys())
       : `: it could not be loaded: ${broken.error}`
-    throw new SkilletError('SKILL_NOT_FOUND', `There is no skill "${name}"${why}`, { skill: name })
+    throw new SkilletError('SKILL_NOT_FOUND', `There is no skill "${name}"${why}`, { skill: asked })
   }
 
-  /** @throws SkilletError SKILL_NOT_FOUND or TOOL_NOT_FOUND, with the nearest known name */
   tool (skill_name: string, tool_name: string): { skill: SkillDefinition, tool: ToolDefinition } {
-    const skill = this.skill(skill_name)
-    const tools = this.#snapshot.tools.get(skill)
-    const tool = tools?.get(tool_name)
+    const asked = this.skill(skill_name)
+    const skill = chosenDefinition(asked)
+    const tools = this.#toolsOf(skill)
+    const tool = tools.get(tool_name)
     if (tool !== undefined) return { skill, tool }
+    const name = splitInstance(skill_name).skill
     const broken = this.#snapshot.quarantined.find(candidate =>
-      candidate.name === skill_name && candidate.tool === tool_name)
+      candidate.name === name && candidate.tool === tool_name)
     const why = broken === undefined
-      ? didYouMean(tool_name, tools?.keys() ?? [])
+      ? didYouMean(tool_name, tools.keys())
       : `: it could not be loaded: ${broken.error}`
     throw new SkilletError('TOOL_NOT_FOUND', `The skill "${skill_name}" has no tool "${tool_name}"${why}`, {
       skill: skill_name,
       tool: tool_name
     })
+  }
+
+  #toolsOf (skill: SkillDefinition): ReadonlyMap<string, ToolDefinition> {
+    let tools = this.#tools.get(skill)
+    if (tools === undefined) this.#tools.set(skill, tools = new Map(skill.tools.map(tool => [tool.name, tool])))
+    return tools
   }
 
   /**
@@ -156,13 +174,19 @@ function withoutInside ({ secrets }: ToolDefinition, fault: string): string {
 }
 
 /** A skill as users see it. */
-export function publicSkill ({ name, description, version, runtime, tools }: SkillDefinition): Skill {
+export function publicSkill (skill: SkillDefinition): Skill {
+  const { name, description, version, runtime, tools } = skill
+  const instances = instanceSummaries(skill)
   return {
     name,
     description,
     ...(version !== undefined && { version }),
     runtime,
-    tools: tools.map(({ name, description, parameters, input_schema, timeout_ms }) =>
-      ({ name, description, parameters, input_schema, ...(timeout_ms !== undefined && { timeout_ms }) }))
+    ...(instances !== undefined && { instances }),
+    tools: tools.map(({ name, description, parameters, input_schema, timeout_ms, annotations }) => ({
+      name, description, parameters, input_schema,
+      ...(timeout_ms !== undefined && { timeout_ms }),
+      ...(annotations !== undefined && { annotations })
+    }))
   }
 }

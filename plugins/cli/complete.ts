@@ -2,13 +2,14 @@ import { opendir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Command, type Option } from 'commander'
 import {
-  fromHome, getSkill, isFinal, listExecutions, listSkills, silentLogger, type Gateway, type Skill
+  fromHome, getSkill, isFinal, listExecutions, listSkills, silentLogger, splitInstance, splitTool, type Gateway,
+  type Skill
 } from '../../kernel/index.ts'
 import { boot, configure, looking, quick, type Needs } from './boot.ts'
 import type { CommandContext, CommandRow } from './command.ts'
 import { duration, localTime } from './terminal/layout.ts'
 import { addSettingOptions } from './options/options.ts'
-import { equalsOf, splitTarget } from './options/target.ts'
+import { equalsOf, skillIn } from './options/target.ts'
 
 /** A completion of a word, with a description. After a completion that ends in `=` or `/`, the word continues. */
 export interface Candidate { word: string, about?: string }
@@ -51,7 +52,10 @@ async function candidates (
     command = inner
     args = rest.slice(1)
   } else if (command.commands.length > 0) {
-    return rest.length > 0 ? [] : command.commands.map(inner => ({ word: inner.name(), about: inner.description() }))
+    if (rest.length === 0 && !current.startsWith('-')) {
+      return command.commands.map(inner => ({ word: inner.name(), about: inner.description() }))
+    }
+    if (command.options.length === 0) return [] // it only has commands below it
   }
 
   const valued = optionOf(command, before.at(-1))
@@ -115,7 +119,7 @@ class Dynamic {
       case 'skill|skill:tool': return await this.#skills(skills => [...skills.map(about), ...tools(skills, current)])
       case 'name=value': return await this.#parameters(operands, current)
       case 'id':
-        return await this.#ask(looking, gateway => executions(gateway, this.#words[0] === 'cancel', this.#context))
+        return await this.#ask(looking, gateway => executions(gateway, this.#words[0] ?? '', this.#context))
       case 'file': return await files(current, '', this.#context.terminal.cwd, false)
       case 'dir': return await files(current, '', this.#context.terminal.cwd, true)
       default: return []
@@ -128,11 +132,11 @@ class Dynamic {
 
   /** The names of parameters that have no value yet, and values that follow from the type or from the file system. */
   async #parameters ([target = '', ...pairs]: readonly string[], current: string): Promise<Candidate[]> {
-    const { skill_name, tool_name } = splitTarget(target)
+    const { skill_name, tool_name } = splitTool(target)
     const parameters = await this.#ask(quick, async gateway => {
       const skill = await gateway.invoke(getSkill, { name: skill_name }, this.#call())
       return skill.tools.filter(({ name }) => name === tool_name).flatMap(({ parameters }) => parameters)
-    }, skill_name)
+    }, skillIn(target))
     const names = parameters.map(({ name }) => name)
     const equals = equalsOf(current, names)
     if (equals === -1) {
@@ -187,14 +191,25 @@ function about ({ name, description }: Skill): Candidate {
 
 /** Completes the name of a skill, and after it the names of the skill's tools. */
 function tools (skills: readonly Skill[], current: string): Candidate[] {
-  const named = skills.find(({ name }) => current.startsWith(`${name}:`))
-  if (named === undefined) return skills.map(({ name, description }) => ({ word: `${name}:`, about: description }))
-  return named.tools.map(({ name, description }) => ({ word: `${named.name}:${name}`, about: description }))
+  const { skill_name, tool_name } = splitTool(current)
+  const named = skills.find(({ name }) => name === splitInstance(skill_name).skill)
+  if (named === undefined || tool_name === undefined) {
+    return skills.flatMap(({ name, description, instances = [] }) => [
+      { word: `${name}:`, about: description },
+      ...instances.map(instance => ({ word: `${instance.name}:`, about: instance.description ?? description }))
+    ])
+  }
+  return named.tools.map(({ name, description }) => ({ word: `${skill_name}:${name}`, about: description }))
 }
 
-async function executions (gateway: Gateway, unfinished: boolean, { signal }: CommandContext): Promise<Candidate[]> {
-  const listed =
-    await gateway.invoke(listExecutions, { limit: unfinished ? 500 : executionsMax }, { transport: 'cli', signal })
+/** The newest executions that a command can be about. */
+async function executions (gateway: Gateway, command: string, { signal }: CommandContext): Promise<Candidate[]> {
+  const unfinished = command === 'cancel'
+  const query = {
+    limit: unfinished ? 500 : executionsMax,
+    ...((command === 'approve' || command === 'deny') && { status: 'waiting' })
+  }
+  const listed = await gateway.invoke(listExecutions, query, { transport: 'cli', signal })
   return listed.executions.filter(({ status }) => !unfinished || !isFinal(status)).slice(0, executionsMax)
     .map(({ id, skill_name, tool_name, status, created_at, duration_ms }) => ({
       word: id,

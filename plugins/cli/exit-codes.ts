@@ -4,6 +4,7 @@ import type { ErrorKind } from '../../kernel/index.ts'
 export const EXIT_CODES = {
   tool_failed: 1,
   invalid: 2,
+  range: 2,
   missing: 3,
   timed_out: 4,
   unauthenticated: 5,

@@ -1,6 +1,6 @@
 import {
-  getExecution, isFinal, listExecutions, SkilletError, type ExecutionStatus, type ExecutionSummary, type Gateway,
-  type JsonObject
+  getExecution, isAskedFor, isFinal, listExecutions, SkilletError, type ExecutionStatus,
+  type ExecutionSummary, type Gateway, type JsonObject
 } from '../../kernel/index.ts'
 
 /** How often the history is read, in milliseconds. */
@@ -22,7 +22,7 @@ export async function follow (
   const { status, skill_name, tool_name } = first
   const call = { transport: 'cli' as const, signal }
   const fits = (execution: ExecutionSummary): boolean => (status === undefined || execution.status === status)
-    && (skill_name === undefined || execution.skill_name === skill_name)
+    && (typeof skill_name !== 'string' || isAskedFor(execution.skill_name, skill_name))
     && (tool_name === undefined || execution.tool_name === tool_name)
   /** The last known status of unfinished executions, by id. */
   const open = new Map<string, ExecutionStatus>()

@@ -57,6 +57,8 @@ async function createProgram (called: CommandRow | undefined, context: CommandCo
   const program = new Command('skillet')
     .description('Lists, searches and runs skills: over HTTP, for agents, and here.')
     .version(readVersion().version)
+    // A command below a command may have the flags of that one, and its own `--version`.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err, outputError: () => {} })
   for (const row of commands) {

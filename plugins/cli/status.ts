@@ -3,8 +3,8 @@ import type { Colors } from './terminal/terminal.ts'
 
 /** The style of each status. */
 const styles = {
-  queued: 'dim', running: 'cyan', success: 'green', failed: 'red', timeout: 'red', cancelled: 'yellow',
-  interrupted: 'yellow'
+  queued: 'dim', waiting: 'yellow', running: 'cyan', success: 'green', failed: 'red', timeout: 'red',
+  cancelled: 'yellow', interrupted: 'yellow'
 } as const satisfies Record<ExecutionStatus, keyof Colors>
 
 export function statusStyle (status: ExecutionStatus, colors: Colors): (text: string) => string {

@@ -35,7 +35,25 @@ export const commands: readonly CommandRow[] = [
     configured: true,
     load: () => import('./commands/run.ts')
   },
+  {
+    name: 'retry',
+    description: 'Run the tool of an execution again, with its parameters or changed ones',
+    configured: true,
+    load: () => import('./commands/retry.ts')
+  },
+  {
+    name: 'wait',
+    description: 'Wait for the end of an execution, and print its output',
+    configured: true,
+    load: () => import('./commands/wait.ts')
+  },
   { name: 'history', description: 'Show what was run', configured: true, load: () => import('./commands/history.ts') },
+  {
+    name: 'stats',
+    description: 'Count what was run, how it ended and how long it took',
+    configured: true,
+    load: () => import('./commands/stats.ts')
+  },
   {
     name: 'show',
     description: 'Show the record of an execution',
@@ -43,10 +61,40 @@ export const commands: readonly CommandRow[] = [
     load: () => import('./commands/show.ts')
   },
   {
+    name: 'output',
+    description: 'Print the whole output of an execution, or a part of it',
+    configured: true,
+    load: () => import('./commands/output.ts')
+  },
+  {
+    name: 'logs',
+    description: 'Show what a run writes and logs, while it lasts',
+    configured: true,
+    load: () => import('./commands/logs.ts')
+  },
+  {
     name: 'cancel',
     description: 'End a run, whichever process runs it',
     configured: true,
     load: () => import('./commands/cancel.ts')
+  },
+  {
+    name: 'approvals',
+    description: 'List what waits until a person approves it',
+    configured: true,
+    load: () => import('./commands/approvals.ts')
+  },
+  {
+    name: 'approve',
+    description: 'Let a run begin that waits for an approval',
+    configured: true,
+    load: () => import('./commands/approve.ts')
+  },
+  {
+    name: 'deny',
+    description: 'End a run that waits for an approval',
+    configured: true,
+    load: () => import('./commands/deny.ts')
   },
   {
     name: 'doctor',
@@ -97,6 +145,8 @@ export const commands: readonly CommandRow[] = [
   },
   { name: 'remove', description: 'Remove a skill of your own', load: () => import('./commands/remove.ts') },
   { name: 'key', description: 'Make, list and revoke API keys', load: () => import('./commands/key.ts') },
+  { name: 'login', description: 'Log in at the MCP server of a skill', configured: true,
+    load: () => import('./commands/login.ts') },
   { name: 'secret', description: 'Keep the secrets that skills need', load: () => import('./commands/secret.ts') },
   {
     name: 'trust',

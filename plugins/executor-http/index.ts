@@ -1,4 +1,4 @@
-import { definePlugin } from '../../kernel/index.ts'
+import { collectedBytesMax, definePlugin } from '../../kernel/index.ts'
 import { HttpExecutor } from './executor.ts'
 import { declared } from './settings.ts'
 
@@ -7,7 +7,7 @@ export default definePlugin({
   ...declared,
   slot: 'executor',
   setup ({ config, scope }, { requests, body_bytes_max }) {
-    const executor = new HttpExecutor({ requests, body_bytes_max, output_bytes_max: config.execution.output_bytes_max })
+    const executor = new HttpExecutor({ requests, body_bytes_max, output_bytes_max: collectedBytesMax(config) })
     scope.defer(() => { executor.close() })
     return executor
   }

@@ -1,5 +1,5 @@
 import {
-  abortSignalOf, messageOf, outputBytesStop, outputOf, SkilletError,
+  abortSignalOf, messageOf, outputBytesStop, outputOf, SkilletError, splitInstance,
   type CancelSignal, type Executor, type JsonObject, type Outcome, type Output, type Task, type TaskObserver
 } from '../../kernel/index.ts'
 
@@ -11,6 +11,8 @@ export interface InlineContext {
   readonly execution_id: string
   progress (done: number, total?: number, message?: string): void
   log (level: 'debug' | 'info' | 'warn' | 'error', text: string): void
+  /** Waits until a person has approved what the tool is about to do; throws where nobody did. */
+  approve (preview: string): Promise<void>
 }
 
 /**
@@ -105,12 +107,23 @@ export class InlineExecutor implements Executor {
         end({ status: 'cancelled', ...nothing })
         ending.abort()
       }
-      const timer = setTimeout(() => {
+      const expire = (): void => {
         end({ status: 'timeout', ...nothing })
         ending.abort()
-      }, task.timeout_ms)
+      }
+      let timer = setTimeout(expire, task.timeout_ms)
+      let left_ms = task.timeout_ms
+      let resumed_ms = performance.now()
+      /** The time limit does not run while somebody thinks. */
+      const approve = async (preview: string): Promise<void> => {
+        clearTimeout(timer)
+        left_ms -= performance.now() - resumed_ms
+        await observer.approve?.(preview, ending.signal)
+        resumed_ms = performance.now()
+        timer = setTimeout(expire, left_ms)
+      }
       stop.addEventListener('abort', abort, { once: true })
-      this.#call(task, observer, ending.signal).then(end, (error: unknown) => {
+      this.#call(task, observer, approve, ending.signal).then(end, (error: unknown) => {
         end({ status: 'failed', ...nothing, error: { message: messageOf(error), details: {} } })
       })
     })
@@ -119,9 +132,10 @@ export class InlineExecutor implements Executor {
   async #call (
     { skill, tool, parameters, config, secrets = {}, execution_id }: Task,
     observer: TaskObserver,
+    approve: InlineContext['approve'],
     signal: AbortSignal
   ): Promise<Outcome> {
-    const name = `${skill.name}:${tool.name}`
+    const name = `${splitInstance(skill.name).skill}:${tool.name}`
     const { tools, outputBytesMax } = this.#options
     const run = Object.hasOwn(tools, name) ? tools[name] : undefined
     if (run === undefined) throw new Error(`${name} has no function`)
@@ -130,6 +144,7 @@ export class InlineExecutor implements Executor {
       config,
       secrets,
       execution_id,
+      approve,
       progress: (done, total, message) => { if (!signal.aborted) observer.progress(done, total, message) },
       log: (level, text) => { if (!signal.aborted) observer.log(level, text) }
     })

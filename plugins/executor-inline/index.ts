@@ -1,4 +1,4 @@
-import { definePlugin, type Plugin } from '../../kernel/index.ts'
+import { collectedBytesMax, definePlugin, type Plugin } from '../../kernel/index.ts'
 import { InlineExecutor, type InlineTool } from './executor.ts'
 
 export type { InlineTool } from './executor.ts'
@@ -23,7 +23,7 @@ export function inlineExecutor ({ runtime = 'inline', tools, concurrency = 64 }:
     slot: 'executor',
     setup ({ config, scope }) {
       const executor =
-        new InlineExecutor({ runtime, tools, concurrency, outputBytesMax: config.execution.output_bytes_max })
+        new InlineExecutor({ runtime, tools, concurrency, outputBytesMax: collectedBytesMax(config) })
       scope.defer(() => { executor.close() })
       return executor
     }

@@ -9,6 +9,11 @@ export class Ending {
   readonly #caller: CancelSignal
   readonly #cancel = (): void => { this.end('cancelled') }
   #timer: NodeJS.Timeout | undefined
+  /** What is left of the time limit when the timer begins, in milliseconds; undefined without a limit. */
+  #left_ms: number | undefined
+  #began_ms = 0
+  #pauses = 0
+  #closed = false
   /** The first reason; undefined while the run goes on. */
   why: Why | undefined
 
@@ -24,7 +29,22 @@ export class Ending {
 
   /** Ends the run after its time limit, in milliseconds. */
   limit (timeout_ms: number): void {
-    this.#timer = setTimeout(() => { this.end('timeout') }, timeout_ms)
+    this.#left_ms = timeout_ms
+    if (this.#pauses === 0) this.#begin()
+  }
+
+  /** Time does not count until the returned function is called. */
+  pause (): () => void {
+    if (this.#pauses++ === 0 && this.#left_ms !== undefined) {
+      clearTimeout(this.#timer)
+      this.#left_ms -= performance.now() - this.#began_ms
+    }
+    return () => { if (--this.#pauses === 0 && this.#left_ms !== undefined && !this.#closed) this.#begin() }
+  }
+
+  #begin (): void {
+    this.#began_ms = performance.now()
+    this.#timer = setTimeout(() => { this.end('timeout') }, Math.max(0, this.#left_ms ?? 0))
   }
 
   end (why: Why): void {
@@ -35,6 +55,7 @@ export class Ending {
 
   /** Lets go of the caller and the timer. */
   close (): void {
+    this.#closed = true
     clearTimeout(this.#timer)
     this.#caller.removeEventListener('abort', this.#cancel)
   }

@@ -1,6 +1,6 @@
-import { access, constants, readFile, stat } from 'node:fs/promises'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import type { Finding, SkillDefinition } from '../../kernel/index.ts'
+import { findProgram } from '../toolkit/find-program.ts'
 import { howToInstall } from '../toolkit/packages.ts'
 import { serverOf, type ServerSpec } from '../toolkit/mcp/server-spec.ts'
 import { parseToolList } from '../toolkit/mcp/tool-list.ts'
@@ -19,7 +19,7 @@ export async function examine (
 async function examineServer ({ name, tools }: SkillDefinition, spec: ServerSpec, path: string): Promise<Finding> {
   const about = `MCP server ${name}`
   const program = spec.command?.[0]
-  if (program !== undefined && !await isThere(program, path)) {
+  if (program !== undefined && await findProgram(program, path) === undefined) {
     const remedy = howToInstall(program)
     return {
       level: 'problem', about, text: `its program ${program} was not found`, ...(remedy !== undefined && { remedy })
@@ -37,14 +37,4 @@ async function examineServer ({ name, tools }: SkillDefinition, spec: ServerSpec
   const { server } = list.listed ?? {}
   const version = server === undefined ? '' : ` (${server.name} ${server.version})`
   return { level: 'ok', about, text: `${tools.length} of its tools serve${version}` }
-}
-
-async function isThere (program: string, path: string): Promise<boolean> {
-  const files = isAbsolute(program)
-    ? [program]
-    : path.split(delimiter).map(folder => join(folder === '' ? '.' : folder, program))
-  for (const file of files) {
-    if (await access(file, constants.X_OK).then(async () => (await stat(file)).isFile(), () => false)) return true
-  }
-  return false
 }

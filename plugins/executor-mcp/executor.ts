@@ -1,14 +1,17 @@
 import {
-  messageOf, SkilletError, type CancelSignal, type Config, type Executor, type Logger, type Outcome,
+  messageOf, SkilletError, type CancelSignal, type Executor, type Logger, type Outcome,
   type SecretsOf, type SkillDefinition, type Task, type TaskObserver
 } from '../../kernel/index.ts'
+import { Refusals } from '../toolkit/network/refusals.ts'
 import { toolTargetOf } from '../toolkit/mcp/server-spec.ts'
-import { sandboxDemand } from '../toolkit/sandbox-demand.ts'
+import { asker } from './asker.ts'
+import type { Ask } from './client/questions.ts'
 import { Ending } from './ending.ts'
 import { Follow } from './follow.ts'
 import { lostIn, noOutput, refused } from './failures.ts'
 import { outcomeOf } from './output.ts'
 import { Places } from './places.ts'
+import type { Confinement } from './process/confinement.ts'
 import type { Server } from './server.ts'
 import { Servers } from './servers.ts'
 import type { Session } from './session.ts'
@@ -18,7 +21,7 @@ interface McpExecutorOptions {
   calls: number
   servers: number
   outputBytesMax: number
-  isolation: Config['isolation']
+  confinement: Confinement
   log: Logger
 }
 
@@ -33,13 +36,11 @@ export class McpExecutor implements Executor {
   #closing = false
 
   constructor (options: McpExecutorOptions) {
-    const { log, isolation } = options
+    const { log, confinement } = options
     this.#options = options
-    this.#servers = new Servers(options.servers, log)
+    this.#servers = new Servers({ max: options.servers, confinement, log })
     this.#places = new Places(options.calls)
-    this.#follow = new Follow(
-      { servers: this.#servers, log, mayRun: skill => sandboxDemand(skill, isolation) === undefined }
-    )
+    this.#follow = new Follow({ servers: this.#servers, log })
   }
 
   async run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
@@ -47,10 +48,6 @@ export class McpExecutor implements Executor {
       throw new SkilletError('OVERLOADED', 'The executor is stopping and takes no new runs')
     }
     if (signal.aborted) return { status: 'cancelled', ...noOutput }
-    const demand = sandboxDemand(task.skill, this.#options.isolation)
-    if (demand !== undefined) {
-      return refused(`MCP servers can't be confined yet, and ${demand} forbids to run this one without a sandbox; trust the skill, or change the setting`)
-    }
     const ending = new Ending(signal)
     this.#active.add(ending)
     const leave = await this.#places.enter(ending.signal)
@@ -79,6 +76,7 @@ export class McpExecutor implements Executor {
     for (const ending of this.#active) ending.end('cancelled')
     this.#follow.close()
     await this.#servers.close()
+    await this.#options.confinement.close()
   }
 
   async #runOn (server: Server, task: Task, observer: TaskObserver, ending: Ending): Promise<Outcome> {
@@ -89,25 +87,31 @@ export class McpExecutor implements Executor {
       if (ending.why !== undefined) return { status: ending.why, ...noOutput }
       return refused(`the MCP server of ${task.skill.name} can't be used: ${messageOf(error)}`)
     }
-    const silence = server.onLog((level, text) => { observer.log(level, text) })
+    const ask = asker(task, observer, ending)
+    const refusals = new Refusals(`${task.skill.name}:${task.tool.name}`, observer, this.#options.log)
+    const silence = server.listen({
+      log: (level, text) => { observer.log(level, text) }, ask, refused: message => { refusals.add(message) }
+    })
     try {
-      const outcome = await this.#call(session, task, observer, ending)
+      const outcome = await this.#call(session, task, observer, ending, ask)
       if (outcome.status === 'success') server.works()
-      return outcome
+      return refusals.explain(outcome)
     } finally {
       silence()
       server.release()
     }
   }
 
-  async #call (session: Session, task: Task, observer: TaskObserver, ending: Ending): Promise<Outcome> {
+  async #call (
+    session: Session, task: Task, observer: TaskObserver, ending: Ending, ask: Ask
+  ): Promise<Outcome> {
     const { skill, tool, parameters, timeout_ms } = task
     observer.started(session.isolation)
     ending.limit(timeout_ms)
     try {
       const result = await session.connection.call({
         name: toolTargetOf(tool).name, parameters, signal: ending.signal,
-        progress: (done, total, message) => { observer.progress(done, total, message) }
+        progress: (done, total, message) => { observer.progress(done, total, message) }, ask
       })
       return outcomeOf(result, `${skill.name}:${tool.name}`, this.#options.outputBytesMax)
     } catch (error) {

@@ -1,10 +1,7 @@
-import { messageOf, within, type Outcome, type Output } from '../../kernel/index.ts'
+import { messageOf, Unanswered, within, type Outcome, type Output } from '../../kernel/index.ts'
 import type { Session } from './session.ts'
 
 export const noOutput: Output = { output: '', output_truncated: false }
-
-/** The codes of the client for an answer that is a question. */
-const asking = new Set(['UNSUPPORTED_RESULT_TYPE', 'CAPABILITY_NOT_SUPPORTED', 'INPUT_REQUIRED_ROUNDS_EXCEEDED'])
 
 /** How long the end of a server may take to be known after its connection ended, in milliseconds. */
 const end_ms = 1_000
@@ -16,6 +13,8 @@ export function refused (message: string): Outcome {
 
 /** The outcome of a call that was sent and has no result. It is never sent again. */
 export async function lostIn (session: Session, tool: string, error: unknown): Promise<Outcome> {
+  const refusal = session.refusal?.(error)
+  if (refusal !== undefined) return refused(`${tool} was refused: ${refusal}`)
   const { code, message } = factsOf(error)
   const isConnection = code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED' || code === 'SEND_FAILED'
   if (await within(isConnection ? end_ms : 0, session.ended)) {
@@ -24,11 +23,7 @@ export async function lostIn (session: Session, tool: string, error: unknown): P
   if (code === 'INVALID_RESULT') return refused(
     `the MCP server answered ${tool} with something that is not of MCP: ${message}`
   )
-  if (
-    typeof code === 'string' && asking.has(code)
-  ) {
-    return refused(`${tool} asks the user or a model for something, which skills of MCP servers can't do yet: ${message}`)
-  }
+  if (error instanceof Unanswered) return refused(`${tool} asked for something, and got no answer: ${message}`)
   const details = typeof code === 'number' ? { code } : {}
   return { status: 'failed', ...noOutput, error: { message: `${tool} failed: ${message}`, details } }
 }

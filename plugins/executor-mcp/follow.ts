@@ -1,4 +1,4 @@
-import { messageOf, type Logger, type SecretsOf, type SkillDefinition } from '../../kernel/index.ts'
+import { messageOf, splitInstance, type Logger, type SecretsOf, type SkillDefinition } from '../../kernel/index.ts'
 import { serverOf } from '../toolkit/mcp/server-spec.ts'
 import { writeToolList } from '../toolkit/mcp/tool-list.ts'
 import { Places } from './places.ts'
@@ -6,13 +6,13 @@ import type { Servers } from './servers.ts'
 
 /** How many servers are asked for their tools at once. */
 const togetherMax = 2
+/** After so long, in milliseconds, a server that has not answered no longer keeps others from being asked. */
+const patience_ms = 2_000
 /** The pause before a server that could not be asked is asked again, in milliseconds; it doubles each time. */
 const again_ms = { first: 30_000, most: 600_000 }
 
 interface FollowOptions {
   servers: Servers
-  /** Whether a skill may be run here at all. */
-  mayRun: (skill: SkillDefinition) => boolean
   log: Logger
 }
 
@@ -33,7 +33,7 @@ export class Follow {
     this.#skills = skills
     this.#options.servers.keep(new Set(skills.map(({ name }) => name)))
     for (const skill of skills) {
-      if (skill.tools.length > 0 || !this.#options.mayRun(skill) || this.#asked.has(keyOf(skill))) continue
+      if (skill.tools.length > 0 || this.#asked.has(keyOf(skill))) continue
       this.#asked.set(keyOf(skill), 0)
       void this.#ask(skill, secretsOf)
     }
@@ -48,6 +48,7 @@ export class Follow {
     const signal = this.#closed.signal
     const leave = await this.#places.enter(signal)
     if (leave === undefined) return
+    const impatience = setTimeout(leave, patience_ms)
     try {
       await servers.of(skill, await this.#secretsOf(skill, secretsOf)).learn(signal)
     } catch (error) {
@@ -64,6 +65,7 @@ export class Follow {
         if (!signal.aborted && this.#skills.includes(skill)) void this.#ask(skill, secretsOf)
       }, pause_ms).unref()
     } finally {
+      clearTimeout(impatience)
       leave()
     }
   }
@@ -80,7 +82,10 @@ export class Follow {
   }
 }
 
-/** A skill that was removed and put back is not asked again while its server is the same. */
+/**
+ * A skill that was removed and put back is not asked again while its server is the same. Instances share one list of
+ * tools, for which the first is asked.
+ */
 function keyOf (skill: SkillDefinition): string {
-  return `${skill.name} ${serverOf(skill).way}`
+  return `${splitInstance(skill.name).skill} ${serverOf(skill).way}`
 }

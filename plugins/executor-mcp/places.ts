@@ -7,7 +7,7 @@ export class Places {
     this.#free = count
   }
 
-  /** Takes a place. @returns a function that leaves it; undefined when the signal aborted first */
+  /** Takes a place. @returns a function that leaves it, once; undefined when the signal aborted first */
   async enter (signal: AbortSignal): Promise<(() => void) | undefined> {
     if (signal.aborted) return undefined
     if (this.#free === 0) {
@@ -27,7 +27,11 @@ export class Places {
     } else {
       this.#free--
     }
-    return () => { this.#leave() }
+    let left = false
+    return () => {
+      if (!left) this.#leave()
+      left = true
+    }
   }
 
   /** Gives the place to the next one. */

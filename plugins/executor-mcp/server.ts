@@ -1,7 +1,11 @@
-import { abortable, messageOf, type Logger, type LogLevel, type SkillDefinition } from '../../kernel/index.ts'
+import {
+  abortable, messageOf, Unanswered, type JsonObject, type Logger, type LogLevel, type Question, type SkillDefinition
+} from '../../kernel/index.ts'
 import type { ServerSpec } from '../toolkit/mcp/server-spec.ts'
 import { Backoff } from './backoff.ts'
+import type { Ask } from './client/questions.ts'
 import { Listing } from './listing.ts'
+import type { Confinement } from './process/confinement.ts'
 import { ServerFault } from './server-fault.ts'
 import { openSession, type Session } from './session.ts'
 
@@ -10,12 +14,18 @@ export interface ServerOptions {
   spec: ServerSpec
   secrets: Readonly<Record<string, string>>
   log: Logger
+  confinement: Pick<Confinement, 'of'>
   /** Makes room for one more running server. @throws ServerFault when there is none */
   makeRoom (): Promise<void>
 }
 
-/** Hears what a server logs during a call. */
-export type LogListener = (level: LogLevel, text: string) => void
+/** Hears what a server says during a call, beside its answer. */
+export interface CallListener {
+  log (level: LogLevel, text: string): void
+  ask: Ask
+  /** The server wanted to reach what its skill does not list. */
+  refused (message: string): void
+}
 
 /**
  * The server of a skill, shared by all calls: started for the first one, ended when it was idle for a while, and
@@ -26,7 +36,7 @@ export class Server {
   readonly #listing: Listing
   readonly #backoff = new Backoff()
   readonly #closing = new AbortController()
-  readonly #listeners = new Set<LogListener>()
+  readonly #listeners = new Set<CallListener>()
   #opening: Promise<Session> | undefined
   #session: Session | undefined
   #ends: Promise<unknown> = Promise.resolve()
@@ -83,8 +93,9 @@ export class Server {
     this.#backoff.reset()
   }
 
-  /** Hears what the server logs, until the returned function is called. */
-  onLog (listener: LogListener): () => void {
+  /** Hears what the server says, until the returned function is called. */
+  listen (listener: CallListener): () => void {
+    this.#session?.begin?.(this.#listeners.size === 0)
     this.#listeners.add(listener)
     return () => { this.#listeners.delete(listener) }
   }
@@ -133,15 +144,17 @@ export class Server {
   }
 
   async #start (): Promise<Session> {
-    const { makeRoom, log, skill, spec, secrets } = this.#options
+    const { makeRoom, log, skill, spec, secrets, confinement } = this.#options
     await this.#ends // one process at a time
     const paused = await this.#backoff.wait(this.#closing.signal)
     if (paused !== undefined) throw new Paused(paused)
     await makeRoom()
     const session = await openSession({
-      skill, spec, secrets, era: await this.#listing.era(),
+      skill, spec, secrets, confinement, era: await this.#listing.era(),
       listChanged: () => { if (this.#session !== undefined) this.#listing.refresh(this.#session) },
-      logged: (level, text) => { this.#logged(level, text) }
+      logged: (level, text) => { this.#logged(level, text) },
+      asked: (question, signal) => this.#asked(question, signal),
+      refused: message => { this.#refused(message) }
     }, this.#closing.signal)
     this.#session = session
     log.debug({ skill: skill.name }, 'an MCP server was started')
@@ -152,8 +165,32 @@ export class Server {
 
   /** What a server logs belongs to no call; with a single one it is likely about that. */
   #logged (level: LogLevel, text: string): void {
-    if (this.#listeners.size === 1) for (const listener of this.#listeners) listener(level, text)
+    const listener = this.#only()
+    if (listener !== undefined) listener.log(level, text)
     else this.#options.log.debug({ skill: this.#options.skill.name, level, text }, 'an MCP server logged something')
+  }
+
+  /** No connection names a call, so all that run are told. */
+  #refused (message: string): void {
+    if (this.#listeners.size === 0) this.#options.log.info({ skill: this.#options.skill.name }, message)
+    for (const listener of this.#listeners) listener.refused(message)
+  }
+
+  /** In the protocol of 2025, a question names no call; with a single one it belongs to that. */
+  async #asked (question: Question, signal: AbortSignal): Promise<JsonObject> {
+    const listener = this.#only()
+    if (listener !== undefined && question.kind !== 'roots') return await listener.ask(question, signal)
+    // Servers ask for folders when they begin, too, and keep what they have when there are none.
+    if (question.kind === 'roots') return await listener?.ask(question, signal).catch(() => undefined) ?? { roots: [] }
+    throw new Unanswered(this.#listeners.size === 0
+      ? 'nobody can be asked: no tool runs'
+      : `nobody can be asked: ${this.#listeners.size} calls run at once, and the question names none of them`)
+  }
+
+  #only (): CallListener | undefined {
+    if (this.#listeners.size !== 1) return undefined
+    const [listener] = this.#listeners
+    return listener
   }
 
   async #follow (session: Session): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Logger, SkillDefinition } from '../../kernel/index.ts'
 import { serverOf } from '../toolkit/mcp/server-spec.ts'
+import type { Confinement } from './process/confinement.ts'
 import { Server } from './server.ts'
 import { ServerFault } from './server-fault.ts'
 
@@ -8,18 +9,22 @@ type Secrets = Readonly<Record<string, string>>
 /** A server, the text of what it was made of, and the definition and secrets of the last call. */
 interface Kept { server: Server, key: string, skill: SkillDefinition, secrets: Secrets }
 
+export interface ServersOptions {
+  /** How many may run at once. */
+  max: number
+  confinement: Pick<Confinement, 'of'>
+  log: Logger
+}
+
 /** The servers of all skills, of which a limited number runs. */
 export class Servers {
-  readonly #max: number
-  readonly #log: Logger
+  readonly #options: ServersOptions
   readonly #servers = new Map<string, Kept>()
   /** Servers of definitions that changed, until their last call has ended. */
   readonly #retired = new Set<Server>()
 
-  /** @param max how many may run at once */
-  constructor (max: number, log: Logger) {
-    this.#max = max
-    this.#log = log
+  constructor (options: ServersOptions) {
+    this.#options = options
   }
 
   /** The server of a skill, with these secrets. When one of both changed, the server before ends after its calls. */
@@ -27,13 +32,14 @@ export class Servers {
     const last = this.#servers.get(skill.name)
     if (last?.skill === skill && isSame(last.secrets, secrets)) return last.server
     const spec = serverOf(skill)
-    const key = JSON.stringify([spec, skill.permissions.env, secrets])
+    const key = JSON.stringify([spec, skill.trusted, skill.permissions, secrets])
     if (last?.key === key) {
       this.#servers.set(skill.name, { ...last, skill, secrets })
       return last.server
     }
     this.#retire(skill.name)
-    const server = new Server({ skill, spec, secrets, log: this.#log, makeRoom: () => this.#makeRoom() })
+    const { log, confinement } = this.#options
+    const server = new Server({ skill, spec, secrets, log, confinement, makeRoom: () => this.#makeRoom() })
     this.#servers.set(skill.name, { server, key, skill, secrets })
     return server
   }
@@ -66,10 +72,11 @@ export class Servers {
     const running = [
       ...this.#retired, ...[...this.#servers.values()].map(({ server }) => server)
     ].filter(({ runs }) => runs)
-    if (running.length <= this.#max) return
+    const { max } = this.#options
+    if (running.length <= max) return
     const [oldest] = running.filter(({ isIdle }) => isIdle).sort((a, b) => a.used_ms - b.used_ms)
     if (oldest === undefined) {
-      throw new ServerFault(`${this.#max} MCP servers run already, and none is idle; [plugin.executor-mcp] servers sets the limit`)
+      throw new ServerFault(`${max} MCP servers run already, and none is idle; [plugin.executor-mcp] servers sets the limit`)
     }
     await oldest.endIfIdle()
   }

@@ -1,10 +1,15 @@
 import type { Isolation, LogLevel, SkillDefinition } from '../../kernel/index.ts'
-import { messageOf, within } from '../../kernel/index.ts'
+import { configHome, messageOf, SecretFile, within } from '../../kernel/index.ts'
+import { readOAuth, SkillOAuth, writeOAuth } from '../toolkit/mcp/oauth.ts'
 import { withSecrets, type ServerSpec } from '../toolkit/mcp/server-spec.ts'
 import { environmentOf } from '../toolkit/environment.ts'
 import type { Connection, Era } from './client/connection.ts'
+import type { Ask } from './client/questions.ts'
+import type { RemoteTransport } from './client/remote.ts'
 import { LastWords } from './process/last-words.ts'
-import { exitInWords, startServerProcess } from './process/server-process.ts'
+import { startConfined } from './process/confined-server.ts'
+import type { Confinement } from './process/confinement.ts'
+import { exitInWords, startServerProcess, type ServerProcess } from './process/server-process.ts'
 import type { StdioTransport } from './process/stdio-transport.ts'
 import { ServerFault } from './server-fault.ts'
 
@@ -17,19 +22,27 @@ export interface SessionOptions {
   era: Era | undefined
   listChanged (): void
   logged (level: LogLevel, text: string): void
+  asked: Ask
+  /** Told what the server wanted to reach, and its skill does not list. */
+  refused (message: string): void
+  confinement: Pick<Confinement, 'of'>
 }
 
 /** A session with a running server. */
 export interface Session {
   readonly connection: Connection
   readonly isolation: Isolation
+  /** A call begins. @param alone whether no other one runs */
+  begin? (alone: boolean): void
+  /** Why a server elsewhere did not take a call: it wants a login, or does not know the session. */
+  refusal? (error: unknown): string | undefined
   /** Resolves when the server is gone, with how it ended, in words. */
   readonly ended: Promise<string>
   /** Ends the session, and the server where it is a process. Resolves when it has ended. */
   end (): Promise<void>
 }
 
-/** How long a process that closed its output may take to end, in milliseconds. */
+/** How long a process that closed its output, or a session elsewhere, may take to end, in milliseconds. */
 const end_ms = 1_000
 
 /**
@@ -56,17 +69,30 @@ export async function openSession (options: SessionOptions, signal: AbortSignal)
 }
 
 async function openRemote (options: SessionOptions, signal: AbortSignal): Promise<Session> {
-  const { spec, secrets, era, listChanged, logged } = options
-  const { Connection, mayBeOlder, remoteFault, serverSentEvents, streamable } = await import('./client/client.ts')
+  const { skill, spec, secrets, era, listChanged, logged, asked } = options
+  const { Connection, mayBeOlder, remoteFault, serverSentEvents, sessionFault, streamable, wantsLogin } =
+    await import('./client/client.ts')
   const headers = Object.entries(spec.headers).map(([name, value]) => [name, withSecrets(value, secrets)])
   const remote = {
-    url: withSecrets(spec.url ?? '', secrets), headers: Object.fromEntries(headers) as Record<string, string>
+    name: skill.name, url: withSecrets(spec.url ?? '', secrets),
+    headers: Object.fromEntries(headers) as Record<string, string>, oauth: oauthOf(skill.name, spec)
   }
-  const open = async (transport: ReturnType<typeof streamable>): Promise<Session> => {
+  const open = async (transport: RemoteTransport): Promise<Session> => {
     const connection =
-      await Connection.open(transport, { start_ms: spec.start_ms, era, listChanged, logged }, signal)
+      await Connection.open(transport, { start_ms: spec.start_ms, era, listChanged, logged, asked }, signal)
     return {
-      connection, isolation: 'none', end: () => connection.close(),
+      connection, isolation: 'none',
+      async end () {
+        await within(end_ms, transport.terminateSession?.().catch(() => {}) ?? Promise.resolve())
+        await connection.close()
+      },
+      refusal (error) {
+        if (wantsLogin(error)) return remoteFault(error, remote)
+        const fault = sessionFault(error, remote)
+        // The next call begins another session. Calls that run may have answers where it is not certain.
+        if (fault?.isCertain === true || (fault !== undefined && connection.calls === 0)) void connection.close()
+        return fault?.text
+      },
       ended: connection.closed.then(() => 'the connection was closed')
     }
   }
@@ -79,6 +105,15 @@ async function openRemote (options: SessionOptions, signal: AbortSignal): Promis
     if (signal.aborted) throw error
     throw new ServerFault(remoteFault(error, remote), { cause: error })
   }
+}
+
+/** The credentials that the user's last login left, unless the skill gives its own. */
+function oauthOf (name: string, { url, headers }: ServerSpec): SkillOAuth | undefined {
+  const hasOwn = Object.keys(headers).some(header => header.toLowerCase() === 'authorization')
+  if (url === undefined || hasOwn) return undefined
+  const file = new SecretFile(configHome(process.env), process.env)
+  const state = readOAuth(file, name, url)
+  return state && new SkillOAuth({ state, save: state => writeOAuth(file, name, state) })
 }
 
 async function openProcess (
@@ -99,12 +134,9 @@ class EarlyExit extends ServerFault {}
 async function tryProcess (
   options: SessionOptions, signal: AbortSignal, late: () => ServerFault | undefined
 ): Promise<Session> {
-  const { skill, spec, secrets, era, listChanged, logged } = options
-  const own = Object.entries(spec.env).map(([name, value]) => [name, withSecrets(value, secrets)])
-  const env = {
-    ...environmentOf(skill.permissions.env), ...secrets, ...Object.fromEntries(own) as Record<string, string>
-  }
-  const process = await startServerProcess(spec.command ?? [], { cwd: spec.cwd, env })
+  const { skill, spec, era, listChanged, logged, asked } = options
+  let refusal = ''
+  const { process, isolation } = await startProcess(options, message => { options.refused(refusal = message) })
   const words = new LastWords(process.stderr)
   let garbage: string | undefined
   let transport: Pick<StdioTransport, 'fault'> | undefined
@@ -115,9 +147,10 @@ async function tryProcess (
     })
     transport = speech
     const connection =
-      await Connection.open(speech, { start_ms: spec.start_ms, era, listChanged, logged }, signal)
+      await Connection.open(speech, { start_ms: spec.start_ms, era, listChanged, logged, asked }, signal)
     return {
-      connection, isolation: 'process', end: () => process.end(),
+      connection, isolation, end: () => process.end(),
+      ...(process.begin && { begin: process.begin }),
       ended: process.exited.then(exit => `${speech.fault ?? `it ${exitInWords(exit)}`}${said(words.line)}`)
     }
   } catch (error) {
@@ -125,12 +158,27 @@ async function tryProcess (
     const isGone = !signal.aborted && await within(end_ms, process.exited)
     await process.end()
     if (transport?.fault !== undefined) throw new ServerFault(transport.fault, { cause: error })
+    const what = refusal === '' ? '' : `; ${refusal}`
+    const where = isolation === 'process' ? '' : `${what}; it ran in the sandbox, with its permissions: change these, or skillet trust ${skill.name}`
     if (isGone) throw new EarlyExit(
-      `its command ${exitInWords(await process.exited)}${said(words.line)}`, { cause: error }
+      `its command ${exitInWords(await process.exited)}${said(words.line)}${where}`, { cause: error }
     )
     const wrote = garbage === undefined ? said(words.line) : `; what it wrote is not of MCP: ${garbage}`
-    throw new ServerFault(`${late()?.message ?? messageOf(error)}${wrote}`, { cause: error })
+    throw new ServerFault(`${late()?.message ?? messageOf(error)}${wrote}${where}`, { cause: error })
   }
+}
+
+/** Starts the process of a server, in the sandbox where it has to be. */
+async function startProcess (
+  { skill, spec, secrets, confinement }: SessionOptions, refused: (message: string) => void
+): Promise<{ process: ServerProcess, isolation: Isolation }> {
+  const own = Object.entries(spec.env).map(([name, value]) => [name, withSecrets(value, secrets)])
+  const env = {
+    ...environmentOf(skill.permissions.env), ...secrets, ...Object.fromEntries(own) as Record<string, string>
+  }
+  const confined = await confinement.of({ skill, spec, env, refused })
+  if (confined !== undefined) return { process: await startConfined(confined), isolation: confined.level }
+  return { process: await startServerProcess(spec.command ?? [], { cwd: spec.cwd, env }), isolation: 'process' }
 }
 
 function said (line: string): string {

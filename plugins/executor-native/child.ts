@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { Head, Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
 import { locate } from './locate.ts'
-import type { EndedMessage, RunMessage } from './protocol.ts'
+import type { EndedMessage, OutputStream, RunMessage } from './protocol.ts'
 
 /** The time between SIGTERM and SIGKILL, in which a command can end, in milliseconds. */
 const term_ms = 300
@@ -19,8 +19,8 @@ const stderrBytesMax = 4096
 /** The callbacks for a run. Each run ends with exactly one call of `refused` or `ended`. */
 export interface ChildEvents {
   started (pid: number): void
-  /** Called with the next piece of the kept standard output, if the run is `live`. */
-  output (piece: Buffer): void
+  /** Called with the next piece of what the command writes, if the run is `live`. */
+  output (stream: OutputStream, piece: Buffer): void
   refused (error: NodeJS.ErrnoException): void
   ended (how: Omit<EndedMessage, 'type' | 'id'>, stdout: Buffer): void
 }
@@ -65,10 +65,12 @@ export class Child {
     events.started(child.pid)
     child.stdout?.on('data', (chunk: Buffer) => {
       const kept = this.#stdout.add(chunk)
-      if (live && kept > 0 && !this.#done) events.output(chunk.subarray(0, kept))
+      if (live && kept > 0 && !this.#done) events.output('stdout', chunk.subarray(0, kept))
       this.#count()
     }).on('error', () => {})
     child.stderr?.on('data', (chunk: Buffer) => {
+      const sent = Math.min(chunk.length, Math.max(0, output_bytes_max - this.#stderr.bytes))
+      if (live && sent > 0 && !this.#done) events.output('stderr', chunk.subarray(0, sent))
       this.#stderr.add(chunk)
       this.#count()
     }).on('error', () => {})

@@ -3,15 +3,16 @@ import {
   type Outcome, type PluginContext, type Task, type TaskObserver, type ToolDefinition
 } from '../../kernel/index.ts'
 import { expandCommand } from '../toolkit/expand-command.ts'
+import { advised } from '../toolkit/sandbox/advice.ts'
 import { ConfinementError } from '../toolkit/sandbox/confinement-policy.ts'
 import { Environments } from './environment.ts'
 import type { HelperAnswer, HelperProcess } from './helper-process.ts'
 import type { HelperProgram } from './helper-program.ts'
 import { Helpers } from './helpers.ts'
-import { LiveText } from './live-text.ts'
+import { liveTexts } from './live-text.ts'
 import type { Run } from './run.ts'
+import { Refusals } from '../toolkit/network/refusals.ts'
 import type { Confiner, Place } from './sandbox/confiner.ts'
-import { RunNetwork } from './sandbox/run-network.ts'
 import { subjectOf } from './subject.ts'
 import { tryHelper } from './try-helper.ts'
 import { lost, noOutput, notConfined, outcomeOf, refusalOf, textOf } from './outcome.ts'
@@ -31,6 +32,7 @@ interface Options {
   /** The absolute path of the directory for commands that name none. */
   directory: string
   outputBytesMax: number
+  liveBytesMax: number // of each stream, what is shown while the command runs
   /** The time limit for a helper to start or to end a command, in milliseconds; after it, the helper counts as dead. */
   answer_ms: number
   log: Logger
@@ -69,17 +71,19 @@ export class NativeExecutor implements Executor {
       // At the level "strict", the folder of the server may be one that the command can't see.
       const subject = subjectOf(task, command, level === 'strict' ? task.skill.directory : directory, outputBytesMax)
       if (this.#closing || signal.aborted) return { status: 'cancelled', ...noOutput } // during the wait
-      return await new Promise<Outcome>((resolve, reject) => {
-        const live = observer.output === undefined ? undefined : new LiveText(subject.outputBytesMax)
+      const outcome = await new Promise<Outcome>((resolve, reject) => {
+        const live = observer.output === undefined ? undefined : liveTexts(this.#options.liveBytesMax)
         const run: Run = {
           task, command, subject, level, observer, live, resolve, reject, at: undefined, ending: undefined,
-          timer: undefined, network: new RunNetwork(subject.name, observer, this.#options.log)
+          timer: undefined,
+          network: { pass: undefined, refusals: new Refusals(subject.name, observer, this.#options.log) }
         }
         cancel = () => { this.#cancel(run) }
         signal.addEventListener('abort', cancel, { once: true })
         this.#queue.add(run)
         this.#pump()
       })
+      return level === undefined ? outcome : advised(outcome, task.skill)
     } catch (error) {
       if (error instanceof ConfinementError) return notConfined(error)
       throw error
@@ -132,7 +136,7 @@ export class NativeExecutor implements Executor {
   #place ({ task, subject, level, network }: Run): Place {
     const { confiner } = this.#options
     return level !== undefined && confiner !== undefined
-      ? confiner.place(task, subject.cwd, level, message => { network.refused(message) })
+      ? confiner.place(task, subject.cwd, level, message => { network.refusals.add(message) })
       : { helper: this.#helpers.pick(), rules: 0 }
   }
 
@@ -167,14 +171,14 @@ export class NativeExecutor implements Executor {
         this.#tellStarted(run)
         return
       case 'output': {
-        const text = run.live?.add(payload) ?? ''
-        if (text !== '') run.observer.output?.(text)
+        const text = run.live?.[answer.stream].add(payload) ?? ''
+        if (text !== '') run.observer.output?.(text, answer.stream)
         return
       }
       case 'ended':
         this.#end(run, () => {
           if (ending === undefined || (ending === 'timeout' && answer.exceeded !== null)) {
-            run.resolve(run.network.explain(outcomeOf(subject, answer, payload)))
+            run.resolve(run.network.refusals.explain(outcomeOf(subject, answer, payload)))
           } else {
             run.resolve({ status: ending, ...textOf(payload, answer.stdout_bytes, subject.outputBytesMax) })
           }

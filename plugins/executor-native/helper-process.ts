@@ -1,13 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { Socket } from 'node:net'
 import { messageOf } from '../../kernel/index.ts'
+import { servePassedSocket } from '../toolkit/network/passed-socket.ts'
+import type { Limits } from '../toolkit/sandbox/limits.ts'
 import type { AllowedPath } from '../toolkit/sandbox/rules.ts'
 import { Tail } from './capture.ts'
 import { signalGroup } from './group.ts'
-import { noRoom, type HelperProgram, type TakeSocket } from './helper-program.ts'
+import { noRoom, type HelperProgram } from './helper-program.ts'
 import { createDecoder } from './decoder.ts'
 import {
-  encode, outOfStep, readFromHelper, type FromHelper, type Limits, type RunMessage, type ToHelper
+  encode, outOfStep, readFromHelper, type FromHelper, type OutputStream, type RunMessage, type ToHelper
 } from './protocol.ts'
 
 /** The maximum number of rules that a helper keeps: each rule needs a descriptor there. */
@@ -26,7 +28,7 @@ interface Started {
   readonly output_bytes_max: number
   pid: number | undefined
   /** The bytes of its output that were already sent as `output`. */
-  told_bytes: number
+  readonly told_bytes: Record<OutputStream, number>
 }
 
 const nothing = Buffer.alloc(0)
@@ -45,8 +47,8 @@ export class HelperProcess {
   readonly #stderr = new Tail(4096)
   #lastId = 0
   readonly #confined: boolean
-  /** Ends what is served on the socket that the helper passed. */
-  #stopServing: (() => void) | undefined
+  /** Ends what is served on the socket that the helper passes. */
+  readonly #stopServing: () => void
   /** The rules that the helper keeps; those that were used last are last. */
   readonly #rules = new Set<number>()
   #closing = false
@@ -66,10 +68,11 @@ export class HelperProcess {
       stdio: [takeSocket === undefined ? 'ignore' : 'ipc', 'ignore', 'pipe', 'pipe']
     })
     this.#process = child
-    if (takeSocket !== undefined) {
-      child.once('message', (_message, handle: unknown) => { void this.#receive(takeSocket, handle) })
-      child.channel?.unref()
-    }
+    // The helper starts commands once it hears that its socket is served.
+    this.#stopServing = takeSocket === undefined ? () => {} : servePassedSocket(child, takeSocket, error => {
+      this.#stderr.add(Buffer.from(messageOf(error)))
+      this.kill()
+    })
     child.on('error', () => {}) // the missing pid already shows the failure
     // Node leaves out `stdio`, against its types, when it had no file descriptor for the pipes.
     const stdio: unknown = child.stdio
@@ -87,19 +90,6 @@ export class HelperProcess {
       if (child.pid === undefined) child.once('error', error => { resolve(this.#ended(error.message)) })
     })
     this.#hold(false)
-  }
-
-  /** The helper starts commands once it hears that its socket is served. */
-  async #receive (takeSocket: TakeSocket, handle: unknown): Promise<void> {
-    try {
-      if (typeof handle !== 'object' || handle === null) throw outOfStep()
-      this.#stopServing = await takeSocket(handle)
-      if (this.#usable) this.#process.send('serving', () => {})
-      else this.#stopServing()
-    } catch (error) {
-      this.#stderr.add(Buffer.from(messageOf(error)))
-      this.kill()
-    }
   }
 
   /** The id of its process. */
@@ -125,7 +115,7 @@ export class HelperProcess {
     const id = this.#lastId = (this.#lastId + 1) >>> 0 // far fewer than 2³² commands run at once
     this.#runs.set(id, {
       listener, live: request.live, rules: request.rules, output_bytes_max: request.output_bytes_max,
-      pid: undefined, told_bytes: 0
+      pid: undefined, told_bytes: { stdout: 0, stderr: 0 }
     })
     if (this.#runs.size === 1) this.#hold(true)
     this.#tell(
@@ -202,7 +192,7 @@ export class HelperProcess {
         run.pid = message.pid
         break
       case 'output':
-        run.told_bytes += payload.length
+        run.told_bytes[message.stream] += payload.length
         break
       case 'refused':
       case 'ended':
@@ -228,7 +218,7 @@ export class HelperProcess {
   #ended (how: string): string | undefined {
     const runs = [...this.#runs.values()]
     this.#runs.clear()
-    this.#stopServing?.()
+    this.#stopServing()
     // The process ids of a confined helper belong to its own namespace; the system ends its processes with it.
     if (!this.#confined) for (const { pid } of runs) if (pid !== undefined) signalGroup(pid, 'SIGKILL')
     const stderr = this.#stderr.text.trim()
@@ -243,7 +233,7 @@ function fits ({ pid, live, output_bytes_max, told_bytes }: Started, message: Fr
   switch (message.type) {
     case 'started': return pid === undefined && length === 0
     case 'refused': return pid === undefined && length === 0
-    case 'output': return pid !== undefined && live && told_bytes + length <= output_bytes_max
+    case 'output': return pid !== undefined && live && told_bytes[message.stream] + length <= output_bytes_max
     case 'ended': return pid !== undefined && length <= Math.min(output_bytes_max, message.stdout_bytes)
   }
 }

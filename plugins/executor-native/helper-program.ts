@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { hasCode, SkilletError } from '../../kernel/index.ts'
+import type { TakeSocket } from '../toolkit/network/passed-socket.ts'
 import { compiledFile } from '../toolkit/sandbox/compiled.ts'
 
 /** The program that is started as a helper. */
@@ -13,9 +14,6 @@ export interface HelperProgram {
   /** Takes the socket that the helper passes at its start, where it passes one. */
   takeSocket?: TakeSocket
 }
-
-/** Serves the handle of a listening socket. @returns what ends that. Rejects when it can't be served */
-export type TakeSocket = (handle: object) => Promise<() => void>
 
 /** The time limit of the check that a helper runs, in milliseconds. */
 const check_ms = 5_000

@@ -54,7 +54,7 @@ enum {
 /* The numbers of messages and refusals in protocol.ts. */
 enum { TO_RUN = 1, TO_STOP = 2, TO_KEEP_RULES = 3, TO_FORGET_RULES = 4 };
 enum { FROM_STARTED = 1, FROM_REFUSED = 2, FROM_ENDED = 3, FROM_OUTPUT = 4 };
-enum { EXCEEDED_NOTHING, EXCEEDED_OUTPUT, EXCEEDED_MEMORY, EXCEEDED_PROCESSES };
+enum { EXCEEDED_NOTHING, EXCEEDED_OUTPUT, EXCEEDED_MEMORY, EXCEEDED_PROCESSES, EXCEEDED_CPU };
 enum { WHY_DIRECTORY, WHY_MISSING, WHY_INTERPRETER, WHY_NOT_EXECUTABLE, WHY_TOO_LONG, WHY_RESOURCES };
 
 struct buffer { uint8_t *bytes; size_t start, end, room; };
@@ -71,6 +71,10 @@ struct run {
   int report;                     /* tells how the command ended, where `pid` is the first process of its namespace; or -1 */
   uint64_t memory_bytes, started; /* what its processes used when it was last looked at, and when it was started, in ticks */
   uint32_t processes;
+#ifdef SANDBOX
+  uint64_t cpu_ms;                /* of its processes that live, when it was last looked at */
+  struct cpu_use cpu;
+#endif
   pid_t pid;
   struct stream streams[3];
   struct buffer head;             /* the kept beginning of standard output */
@@ -247,13 +251,18 @@ static void stop(struct run *r) {
   after(r, TERM_MS, KILL);
 }
 
+/* Sends what a command writes while it runs: stream 1 is standard output, 2 is standard error. */
+static void tell_output(struct run *r, uint32_t stream, const uint8_t *bytes, size_t count) {
+  if (!r->live || count == 0) return;
+  const uint32_t numbers[] = { FROM_OUTPUT, r->id, stream };
+  tell(numbers, 3, NULL, 0, bytes, count);
+}
+
 static void keep_head(struct run *r, const uint8_t *bytes, size_t count) {
   size_t room = (size_t)(r->head_max - (r->head.end - r->head.start));
   size_t kept = count < room ? count : room;
   append(&r->head, bytes, kept);
-  if (!r->live || kept == 0) return;
-  const uint32_t numbers[] = { FROM_OUTPUT, r->id };
-  tell(numbers, 2, NULL, 0, bytes, kept);
+  tell_output(r, 1, bytes, kept);
 }
 
 static void keep_tail(struct run *r, const uint8_t *bytes, size_t count) {
@@ -283,6 +292,8 @@ static int take(struct stream *s) {
     r->out_bytes += (uint64_t)n;
     keep_head(r, scratch, (size_t)n);
   } else {
+    uint64_t room = r->err_bytes < r->head_max ? r->head_max - r->err_bytes : 0;
+    tell_output(r, 2, scratch, (uint64_t)n < room ? (size_t)n : (size_t)room);
     r->err_bytes += (uint64_t)n;
     keep_tail(r, scratch, (size_t)n);
   }
@@ -655,10 +666,10 @@ static void change_rules(uint32_t type, uint32_t id, uint8_t *at, const uint8_t 
     forget_rules(id);
     return;
   }
-  if (end - at < 12) out_of_step();
-  const struct limits limits = { .memory_bytes_max = (uint64_t)get_u32(at) << 20, .processes_max = get_u32(at + 4) };
-  uint32_t count = get_u32(at + 8);
-  at += 12;
+  if (end - at < 16) out_of_step();
+  const struct limits limits = { .memory_bytes_max = (uint64_t)get_u32(at) << 20, .processes_max = get_u32(at + 4), .cpu_ms_max = get_u32(at + 8) };
+  uint32_t count = get_u32(at + 12);
+  at += 16;
   if (count > (size_t)(end - at)) out_of_step();
   char **paths = sized(NULL, (count + 1) * sizeof *paths);
   for (uint32_t i = 0; i < count; i++) paths[i] = next_string(&at, end);
@@ -682,11 +693,17 @@ static struct run *run_of(uint32_t mark) {
   return NULL;
 }
 
+static struct limits limits_of(const struct run *r) {
+  const struct rules *rules = rules_of(r->rules);
+  return rules == NULL ? (struct limits){ 0 } : rules->limits;
+}
+
 static void add_use(int pid, uint32_t mark) {
   struct run *r = run_of(mark);
   if (r == NULL) return;
   r->memory_bytes += memory_of(pid);
   r->processes += threads_of(pid);
+  if (limits_of(r).cpu_ms_max > 0) r->cpu_ms += cpu_ms_of(pid);
 }
 
 static void add_exact_use(int pid, uint32_t mark) {
@@ -696,26 +713,36 @@ static void add_exact_use(int pid, uint32_t mark) {
 
 static void end_exceeding(int pid, uint32_t mark) {
   const struct run *r = run_of(mark);
-  if (r != NULL && (r->exceeded == EXCEEDED_MEMORY || r->exceeded == EXCEEDED_PROCESSES)) kill(pid, SIGKILL);
+  if (r != NULL && r->exceeded >= EXCEEDED_MEMORY) kill(pid, SIGKILL);
 }
 
 static uint64_t memory_max(const struct run *r) {
-  const struct rules *rules = rules_of(r->rules);
-  return rules == NULL || rules->limits.memory_bytes_max == 0 ? UINT64_MAX : rules->limits.memory_bytes_max;
+  const uint64_t most = limits_of(r).memory_bytes_max;
+  return most == 0 ? UINT64_MAX : most;
 }
 
-/* Ends the commands that use more memory or processes than they may, with all that they started. */
+/* What a command has had of the processor. The first process of its namespace has waited for all that lost its parent. */
+static int exceeds_cpu(struct run *r) {
+  const uint32_t most = limits_of(r).cpu_ms_max;
+  if (most == 0) return 0;
+  add_cpu(&r->cpu, r->cpu_ms + (r->report < 0 ? 0 : cpu_ms_of(r->pid)));
+  return r->cpu.used_ms > most;
+}
+
+/* Ends the commands that use more than they may, with all that they started. */
 static void look_at_use(void) {
   if (runs_count == 0 || now_ns() < use_due_ns) return;
   int over = 0, ended = 0;
-  for (size_t i = 0; i < runs_count; i++) runs[i]->memory_bytes = runs[i]->processes = 0;
+  for (size_t i = 0; i < runs_count; i++) runs[i]->memory_bytes = runs[i]->processes = runs[i]->cpu_ms = 0;
   each_marked(add_use);
   for (size_t i = 0; i < runs_count; i++) {
     struct run *r = runs[i];
-    const struct rules *rules = rules_of(r->rules);
+    const uint32_t processes_max = limits_of(r).processes_max;
     if (r->memory_bytes > memory_max(r)) over = 1;
-    if (r->answered || rules == NULL || rules->limits.processes_max == 0 || r->processes <= rules->limits.processes_max) continue;
-    end_excess(r, EXCEEDED_PROCESSES);
+    if (r->answered) continue;
+    const int exceeded = processes_max > 0 && r->processes > processes_max ? EXCEEDED_PROCESSES : exceeds_cpu(r) ? EXCEEDED_CPU : EXCEEDED_NOTHING;
+    if (exceeded == EXCEEDED_NOTHING) continue;
+    end_excess(r, exceeded);
     ended = 1;
   }
   if (over) {

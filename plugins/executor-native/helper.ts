@@ -40,7 +40,7 @@ function run (message: RunMessage, input: Buffer): void {
   const child = new Child(message, input, {
     // Written at once: if the helper dies, the server must know which process group to end.
     started (pid) { tell({ type: 'started', id, pid }) },
-    output (piece) { tell({ type: 'output', id }, piece) },
+    output (stream, piece) { tell({ type: 'output', id, stream }, piece) },
     refused (error) {
       children.delete(id)
       void refuse(error, message)

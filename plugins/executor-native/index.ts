@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { definePlugin } from '../../kernel/index.ts'
+import { collectedBytesMax, definePlugin } from '../../kernel/index.ts'
 import { examine } from './examine.ts'
 import { NativeExecutor } from './executor.ts'
 import { compiledHelper } from './helper-program.ts'
@@ -21,13 +21,15 @@ export default definePlugin({
     const helpers = configured || Math.min(8, availableParallelism())
     const confiner = createConfiner(context, helpers)
     scope.defer(() => confiner.close())
+    confiner.probeSoon()
     const executor = new NativeExecutor({
       processes: executionSection.of(config).processes || 4 * availableParallelism(),
       helpers,
       compiled: helper === 'node' ? undefined : compiledHelper(),
       confiner,
       directory: process.cwd(),
-      outputBytesMax: config.execution.output_bytes_max,
+      outputBytesMax: collectedBytesMax(config),
+      liveBytesMax: config.execution.output_bytes_max,
       answer_ms, log, health
     })
     scope.defer(() => executor.close())

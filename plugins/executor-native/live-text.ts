@@ -26,6 +26,11 @@ export class LiveText {
   }
 }
 
+/** The texts of both streams of a command, each of at most so many bytes. */
+export function liveTexts (bytesMax: number): { stdout: LiveText, stderr: LiveText } {
+  return { stdout: new LiveText(bytesMax), stderr: new LiveText(bytesMax) }
+}
+
 /** The index where an incomplete last character begins; otherwise the length. */
 function wholeEnd (bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {

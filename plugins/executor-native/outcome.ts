@@ -4,8 +4,9 @@ import {
   messageOf, outputOf, SkilletError, type JsonObject, type Outcome, type Output, type ScriptNeeds
 } from '../../kernel/index.ts'
 import { howToInstall, packagesOf } from '../toolkit/packages.ts'
+import { excessOf, type Limits } from '../toolkit/sandbox/limits.ts'
 import { moduleMissing } from './missing-module.ts'
-import type { EndedMessage, Limits, Refusal } from './protocol.ts'
+import type { EndedMessage, Refusal } from './protocol.ts'
 
 export const noOutput: Output = { output: '', output_truncated: false }
 
@@ -44,7 +45,7 @@ export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer
     ? { exit_code: exit_code ?? 1, stderr }
     : { exit_code: 128 + constants.signals[signal], signal, stderr }
   const how = exceeded !== null
-    ? excessOf(exceeded, subject)
+    ? tooMuch(exceeded, subject)
     : signal === null ? `exited with code ${details.exit_code}` : `was ended by ${signal}`
   const quote = exceeded !== null ? '' : lastLine(stderr)
   // A command that starts others, such as a shell, reports when one of them is missing.
@@ -58,17 +59,16 @@ export function outcomeOf (subject: Subject, ended: EndedMessage, stdout: Buffer
     ...output,
     error: {
       message: `${subject.name} ${how}${quote === '' ? '' : `: ${quote}`}${remedy}`,
-      details: { ...details, ...packagesIn(missing), ...module }
+      details: { ...details, ...(exceeded !== null && { exceeded }), ...packagesIn(missing), ...module }
     }
   }
 }
 
 /** What a command used too much of, for a message. */
-function excessOf (exceeded: NonNullable<EndedMessage['exceeded']>, { limits }: Subject): string {
+function tooMuch (exceeded: NonNullable<EndedMessage['exceeded']>, { limits }: Subject): string {
   switch (exceeded) {
     case 'output': return 'put out more than 16 MiB and was stopped'
-    case 'memory': return `used more than ${Math.floor((limits?.memory_bytes_max ?? 0) / 1_048_576)} MiB of memory and was ended`
-    case 'processes': return `had more than ${limits?.processes_max} processes and threads and was ended`
+    default: return excessOf(exceeded, limits)
   }
 }
 

@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { limitNumbers, type Limits } from '../toolkit/sandbox/limits.ts'
 import type { AllowedPath } from '../toolkit/sandbox/rules.ts'
 
 /**
@@ -14,7 +15,7 @@ import type { AllowedPath } from '../toolkit/sandbox/rules.ts'
  * | forget_rules | 4, id | |
  * | started | 1, id, pid | |
  * | refused | 2, id, index in `refusals` | system_code |
- * | output | 4, id | |
+ * | output | 4, id, 1 for standard output or 2 for standard error | |
  * | ended | 3, id, exit code or -1, signal's number or 0, index in `excesses`, stdout_bytes (low, high half) | stderr |
  *
  * The texts of `run` are: cwd, program, arguments, variables (`NAME=value`), each with a NUL at its end. `arguments`,
@@ -38,7 +39,7 @@ export interface RunMessage {
   /** The whole environment. */
   env: Environment
   stdin: boolean
-  /** Whether standard output is also sent while the command runs, by `output` messages. */
+  /** Whether what the command writes is also sent while it runs, by `output` messages. */
   live: boolean
   /** The bytes of standard output that are kept. */
   output_bytes_max: number
@@ -46,14 +47,6 @@ export interface RunMessage {
   output_bytes_stop: number
   /** The id of the rules that confine the command; 0 in a helper without a sandbox. */
   rules: number
-}
-
-/** What all processes of a confined command together may use; 0: no limit. */
-export interface Limits {
-  /** A multiple of a MiB: what is left is ignored. */
-  memory_bytes_max: number
-  /** Threads count as processes. */
-  processes_max: number
 }
 
 export type ToHelper =
@@ -82,7 +75,7 @@ export const refusals = [
 export type Refusal = typeof refusals[number]
 
 /** What a command used too much of, so that it was ended. The index is its number in the protocol. */
-export const excesses = [null, 'output', 'memory', 'processes'] as const
+export const excesses = [null, 'output', 'memory', 'processes', 'cpu'] as const
 
 /** The end of a run. The payload is the kept part of its standard output. */
 export interface EndedMessage {
@@ -99,10 +92,17 @@ export interface EndedMessage {
   stderr: string
 }
 
+/** The streams of a command. The index is its number in the protocol, where 0 is no stream. */
+export const outputStreams = [undefined, 'stdout', 'stderr'] as const
+export type OutputStream = NonNullable<typeof outputStreams[number]>
+
 export type FromHelper =
   | { type: 'started', id: number, pid: number }
-  /** The payload is the next piece of the kept standard output; sent for runs that are `live`. */
-  | { type: 'output', id: number }
+  /**
+   * The payload is the next piece of what the command writes, of each stream at most `output_bytes_max` bytes; sent for
+   * runs that are `live`.
+   */
+  | { type: 'output', id: number, stream: OutputStream }
   | { type: 'refused', id: number, why: Refusal, system_code: string }
   | EndedMessage
 
@@ -115,7 +115,6 @@ const fromBytesMax = 65_536
 const pidMax = 2 ** 22
 const signalMax = 64
 
-const mebibyte = 1_048_576
 const empty = Buffer.alloc(0)
 /** Where two names have the same number, the first name is the usual one. */
 const signalNames = new Map(
@@ -136,12 +135,11 @@ export function encode (message: ToHelper | FromHelper, payload: Uint8Array = em
     case 'stop': return frame([2, message.id], '', payload)
     case 'keep_rules': {
       const text = message.paths.map(({ path, access }) => `${access === 'read' ? 'r' : 'w'}${path}\0`).join('')
-      const limits = [Math.floor(message.limits.memory_bytes_max / mebibyte), message.limits.processes_max]
-      return frame([3, message.id, ...limits, message.paths.length], text, payload)
+      return frame([3, message.id, ...limitNumbers(message.limits), message.paths.length], text, payload)
     }
     case 'forget_rules': return frame([4, message.id], '', payload)
     case 'started': return frame([1, message.id, message.pid], '', payload)
-    case 'output': return frame([4, message.id], '', payload)
+    case 'output': return frame([4, message.id, outputStreams.indexOf(message.stream)], '', payload)
     case 'refused': return frame([2, message.id, refusals.indexOf(message.why)], message.system_code, payload)
     case 'ended': {
       const { id, exit_code, signal, exceeded, stdout_bytes, stderr } = message
@@ -229,8 +227,9 @@ export function readFromHelper (bytes: Buffer): FromHelper {
       }
     }
     case 4: {
-      if (bytes.length !== 8) throw outOfStep()
-      return { type: 'output', id }
+      const stream = bytes.length === 12 ? outputStreams[bytes.readUInt32LE(8)] : undefined
+      if (stream === undefined) throw outOfStep()
+      return { type: 'output', id, stream }
     }
     default: throw outOfStep()
   }

@@ -3,6 +3,7 @@ import type { Command } from '../toolkit/expand-command.ts'
 import type { HelperProcess } from './helper-process.ts'
 import type { LiveText } from './live-text.ts'
 import type { Subject } from './outcome.ts'
+import type { OutputStream } from './protocol.ts'
 import type { RunNetwork } from './sandbox/run-network.ts'
 
 /** A run that has not ended. */
@@ -15,8 +16,8 @@ export interface Run {
   readonly observer: TaskObserver
   /** What it may do with the network, where a list says that. */
   readonly network: RunNetwork
-  /** The output so far, when a caller listens to it. */
-  readonly live: LiveText | undefined
+  /** What it has written so far, where that may be shown before the end. */
+  readonly live: Readonly<Record<OutputStream, LiveText>> | undefined
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
   /** The helper and the id there, once the run was passed to a helper. */

@@ -4,10 +4,10 @@ import { remedyOf } from '../toolkit/sandbox/remedy.ts'
 import { whyNoScriptSandbox } from './confined/probe.ts'
 
 /** Whether scripts can be confined on this machine, which is tried out, where the settings ask for it. */
-export async function examineScriptSandbox (mode: Config['isolation']['mode']): Promise<Finding[]> {
+export async function examineScriptSandbox ({ mode, level }: Config['isolation']): Promise<Finding[]> {
   if (mode === 'off') return []
   const about = 'sandbox of scripts'
-  const missing = await whyNoScriptSandbox(confinedProgram())
+  const missing = await whyNoScriptSandbox(confinedProgram(), level)
   const text = 'scripts of skills that are not trusted are confined'
   if (missing === undefined) return [{ level: 'ok', about, text }]
   return [{

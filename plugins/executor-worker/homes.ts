@@ -27,6 +27,7 @@ export class Homes {
     const probe = async (): Promise<Lacking> =>
       await (await import('./confined/probe.ts')).tryScriptLevels(confinedProgram())
     this.policy = new ConfinementPolicy({ isolation, probe, log, health })
+    this.policy.probeSoon()
   }
 
   loadPool (): Promise<Pool> {
@@ -35,12 +36,15 @@ export class Homes {
   }
 
   loadConfined (): Promise<ConfinedHome> {
-    return this.#loadingConfined ??= import('./confined/home.ts').then(({ ConfinedHome }) => {
+    return this.#loadingConfined ??= Promise.all([
+      import('./confined/home.ts'), import('../toolkit/network/proxy.ts')
+    ]).then(([{ ConfinedHome }, { NetworkProxy }]) => {
       const program = confinedProgram()
       if (program === undefined) throw new Error('there is no sandbox')
       return this.confined = new ConfinedHome({
         program, limits: this.#limits, processesMax: this.#processesMax, log: this.#context.log,
-        book: createRuleBook(this.#context), cwd: process.cwd()
+        book: createRuleBook(this.#context), cwd: process.cwd(), proxy: new NetworkProxy(),
+        isolation: this.#context.config.isolation
       })
     })
   }

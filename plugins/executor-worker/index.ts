@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
 import {
-  definePlugin, SkilletError, type Config, type Executor, type Outcome
+  collectedBytesMax, definePlugin, SkilletError, type Config, type Executor, type Outcome
 } from '../../kernel/index.ts'
+import { advised } from '../toolkit/sandbox/advice.ts'
 import { ConfinementError } from '../toolkit/sandbox/confinement-policy.ts'
 import { examineScriptSandbox } from './examine.ts'
 import { Homes } from './homes.ts'
@@ -20,12 +21,12 @@ const processesEach = 4
 /** The limits of the pool that are settings. */
 function limitsOf (config: Config) {
   const threads = executionSection.of(config).threads || availableParallelism()
-  const { queue_max, output_bytes_max, heap_bytes_max } = config.execution
+  const { queue_max, heap_bytes_max } = config.execution
   return {
     threads,
     threadsMax: Math.max(threadsMin, threadsEach * threads),
     queueMax: queue_max,
-    outputBytesMax: output_bytes_max,
+    outputBytesMax: collectedBytesMax(config),
     heapBytesMax: heap_bytes_max
   }
 }
@@ -61,7 +62,8 @@ export default definePlugin({
         throw error
       }
       if (level === undefined) return await inThread(task, observer, signal)
-      return await (homes.confined ?? await homes.loadConfined()).run(task, observer, signal)
+      const home = homes.confined ?? await homes.loadConfined()
+      return advised(await home.run(task, level, observer, signal), task.skill)
     }
     const executor: Executor & { readonly size: number } = {
       runtime: 'script',
@@ -78,5 +80,5 @@ export default definePlugin({
     }
     return executor
   },
-  examine: ({ config }) => examineScriptSandbox(config.isolation.mode)
+  examine: ({ config }) => examineScriptSandbox(config.isolation)
 })

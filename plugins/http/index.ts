@@ -1,4 +1,4 @@
-import { definePlugin, within, type Transport, type TransportContext } from '../../kernel/index.ts'
+import { definePlugin, within, type JsonObject, type Transport, type TransportContext } from '../../kernel/index.ts'
 import { App } from './api/app.ts'
 import { RequestGuard } from './access/request-guard.ts'
 import { Bodies } from './engine/bodies.ts'
@@ -8,6 +8,9 @@ import { isLoopback, isWildcard, OwnHosts, urlHost } from './access/hosts.ts'
 import { Keys } from './access/keys.ts'
 import { watchKeys } from './access/key-watch.ts'
 import { openApi } from './api/openapi.ts'
+import { asyncApi } from './live/asyncapi.ts'
+import { OpenStreams } from './live/open-streams.ts'
+import { streamPath } from './live/stream-target.ts'
 import { Origins } from './access/origins.ts'
 import { addPages } from './pages/pages.ts'
 import type { EngineName } from './engine/server.ts'
@@ -38,13 +41,14 @@ export default definePlugin({
     refuseInsecure(settings)
     const keys = new Keys(process.env['SERVICE_API_KEY'])
     keys.replace(settings.keys)
-    const app = createApp(context, settings, keys)
+    const streams = new OpenStreams(settings.streams_max)
+    const app = createApp(context, settings, keys, streams)
     if (config_file !== undefined) scope.defer(watchKeys(config_file, keys, log))
 
     const engine = await chooseEngine(choice, log)
     const server = await engine.listen({
       host: host.replace(/^\[|\]$/g, ''), port, handler: app.handle, request_timeout_ms: body_timeout_ms + head_ms,
-      malformed: app.replies.malformed(), log
+      malformed: app.replies.malformed(), web_socket_paths: [streamPath], log
     })
       .catch((error: unknown) => { throw new Error(`can't listen at ${address(host, port)}: ${reasonOf(error)}`, {
         cause: error
@@ -52,6 +56,7 @@ export default definePlugin({
     scope.defer(async () => {
       app.quiesce()
       server.refuse()
+      streams.end()
       await within(close_ms, server.idle())
       server.close()
     })
@@ -73,7 +78,9 @@ export default definePlugin({
 })
 
 /** The operations, the description of the API, the pages and the endpoints of other protocols. */
-function createApp ({ config, endpoints, gateway, log }: TransportContext, settings: ServerSettings, keys: Keys): App {
+function createApp (
+  { config, endpoints, gateway, log }: TransportContext, settings: ServerSettings, keys: Keys, streams: OpenStreams
+): App {
   const { host, auth_required, allowed_hosts, cors_origins, body_bytes_max, bodies_bytes_max, body_timeout_ms } =
     settings
   const app = new App({
@@ -85,17 +92,24 @@ function createApp ({ config, endpoints, gateway, log }: TransportContext, setti
     hosts: new OwnHosts(host, allowed_hosts),
     origins: new Origins(cors_origins, auth_required),
     guard: new RequestGuard(settings, keys),
-    log
+    log,
+    streams
   })
   addPages(app, gateway.version)
   for (const endpoint of endpoints) app.addEndpoint(endpoint)
-  const description =
-    JSON.stringify(openApi({ operations: gateway.operations, version: gateway.version, auth_required }))
-  app.router.add('GET', '/api/openapi.json', {
-    writes: false, access: 'key',
-    run: context => { app.replies.json(context, description, context.framing.last ? 'now' : 'keep') }
-  })
+  const { operations, version } = gateway
+  addDocument(app, '/api/openapi.json', openApi({ operations, version, auth_required }))
+  addDocument(app, '/api/asyncapi.json', asyncApi(version, auth_required))
   return app
+}
+
+/** Serves a description of the API. */
+function addDocument (app: App, path: string, document: JsonObject): void {
+  const text = JSON.stringify(document)
+  app.router.add('GET', path, {
+    writes: false, access: 'key',
+    run: context => { app.replies.json(context, text, context.framing.last ? 'now' : 'keep') }
+  })
 }
 
 function address (host: string, port: number): string {

@@ -35,6 +35,10 @@ export const serverSection = defineSection('server', 'The HTTP server', {
     default: 64 * mebibyte, minimum: 1024,
     description: 'Bytes of request bodies held at once, those of running calls included; beyond it requests are refused'
   }),
+  streams_max: Type.Integer({
+    default: 4096, minimum: 1, maximum: 1_000_000,
+    description: 'Streams of events and WebSockets that may be open at once; one caller may have half of them'
+  }),
   body_timeout_ms: Type.Integer({
     default: 30_000, minimum: 100, maximum: 600_000,
     description: 'How long a request body may take to arrive, in milliseconds'

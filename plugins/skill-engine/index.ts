@@ -1,35 +1,32 @@
-import { join } from 'node:path'
-import { configHome, definePlugin, isObject, SecretFile, type Config, type SkillSource } from '../../kernel/index.ts'
+import { configHome, definePlugin, type SkillSource } from '../../kernel/index.ts'
+import { importedFolders } from '../toolkit/skill-engine-folder.ts'
 import type { Library } from './load/library.ts'
-import { knownPrograms } from './run/programs.ts'
 import { declared } from './settings.ts'
 import { Watch } from './watch.ts'
 
 const nothing = { skills: [], quarantined: [], warnings: [] }
 
-/** Skills of the Skill Engine, read where they lie. What reads them is loaded when a directory is configured. */
+/** Skills of the Skill Engine, read where they lie. What reads them is loaded when there is a directory to read. */
 export default definePlugin({
   ...declared,
   slot: 'skills',
-  setup ({ config, scope, log, data_dir }, options): SkillSource {
-    const { directories, trusted, programs, describe_ms, watch_ms } = options
-    if (directories.length === 0) return { load: async () => nothing }
+  setup (context, options): SkillSource {
+    const { scope, log } = context
+    const home = configHome(process.env)
+    const directories = async (): Promise<string[]> => [...await importedFolders(home), ...options.directories]
     const stopped = new AbortController()
     scope.defer(() => { stopped.abort(new Error('the plugin was stopped')) })
     let library: Promise<Library> | undefined
-    const open = (): Promise<Library> => library ??= import('./load/library.ts').then(({ Library }) => new Library({
-      directories, trusted, describe_ms, log,
-      locked: isLocked(config),
-      programs: [...new Set([...knownPrograms, ...programs])],
-      cache_dir: join(data_dir, 'cache', 'skills', 'engine'),
-      heap_bytes_max: config.execution.heap_bytes_max,
-      secrets: new SecretFile(configHome(process.env), process.env)
-    }))
-    const watch = new Watch(async () => await (await open()).stamp(), watch_ms, log)
+    const open = (): Promise<Library> =>
+      library ??= import('./load/open-library.ts').then(({ openLibrary }) => openLibrary(context, options, directories))
+    // What reads skills is loaded when there may be any, and kept: they may be gone at the next look.
+    const any = async (): Promise<boolean> => library !== undefined || (await directories()).length > 0
+    const watch = new Watch(async () => await any() ? await (await open()).stamp() : '', options.watch_ms, log)
     return {
       async load (signal, only) {
         const either = AbortSignal.any([signal, stopped.signal])
         await watch.look()
+        if (!await any()) return nothing
         return await (await open()).load(either, only)
       },
       watch (changed) {
@@ -40,9 +37,3 @@ export default definePlugin({
     }
   }
 })
-
-/** Whether `skills.locked` is set, which another plugin declares. */
-function isLocked (config: Config): boolean {
-  const { skills } = config as { skills?: unknown }
-  return isObject(skills) && skills['locked'] === true
-}

@@ -21,12 +21,12 @@ export default definePlugin({
   slot: 'skills',
   examine: async ({ config, skills, signal }) =>
     [...examineTrust(skillsSection.of(config)), ...await examine(skills, signal)],
-  setup ({ config, scope, log, data_dir, health }, { describe_ms, patience_ms, wait_ms, watch }): SkillSource {
+  setup (context, { describe_ms, patience_ms, wait_ms, watch }): SkillSource {
+    const { config, scope, log, data_dir, health } = context
     const stopped = new AbortController()
     scope.defer(() => { stopped.abort(new Error('the plugin was stopped')) })
     const settings = skillsSection.of(config)
-    const { heap_bytes_max } = config.execution
-    const describing = new Describing({ heap_bytes_max, data_dir, describe_ms, log })
+    const describing = new Describing(context, describe_ms)
     scope.defer(() => describing.close())
     const interpreters = new Interpreters(config.skills.config)
     const trust = new SkillTrust({
@@ -34,7 +34,8 @@ export default definePlugin({
       kept_folder: toolListFolder(data_dir)
     })
     const library = new Library({
-      places: placesOf(settings), trust, describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms
+      places: placesOf(settings), trust, describing, interpreters, list_ms: describe_ms, patience_ms, wait_ms,
+      confines: config.isolation.mode !== 'off'
     })
     let followed = false
     return {

@@ -7,7 +7,7 @@ import type { Environment } from './environment.ts'
 export interface Bounds { first: number, last: number, aside: number }
 
 /** @throws Error naming the file when it is damaged */
-export function readBounds ({ meta, file }: Environment): Bounds {
+export function readBounds ({ meta, file }: Pick<Environment, 'meta' | 'file'>): Bounds {
   return boundsOf(meta.get('bounds'), file)
 }
 

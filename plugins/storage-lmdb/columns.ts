@@ -1,16 +1,27 @@
 import { unixTime, type Execution, type ExecutionStatus } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
 
-/** Executions in a chunk: with 11 bytes each, a chunk fills one overflow page of 4,096 bytes. */
+/** Executions in a chunk: with 15 bytes each, a chunk fits into one overflow page of 4,096 bytes. */
 export const chunkLength = 256
 /** The offset of the statuses in a chunk, in bytes. */
 export const statusOffset = 10 * chunkLength
-/** The bytes of a chunk: times, names, statuses. */
-export const chunkBytes = 11 * chunkLength
+const durationOffset = 11 * chunkLength
+/** The bytes of a chunk: times, names, statuses, durations. */
+const chunkBytes = 15 * chunkLength
+/** The bytes of a chunk that format 3 wrote: it has no durations. */
+const bytesWithoutDurations = durationOffset
+
+/** Stands for a duration that a chunk does not have: it is in the row. */
+export const durationUnknown = 2 ** 32 - 1
+
+/** Whether a stored chunk has the length of one. */
+export function isChunk ({ length }: Uint8Array): boolean {
+  return length === chunkBytes || length === bytesWithoutDurations
+}
 
 /** The numbers of statuses on disk: never give a number another meaning. */
 export const statusNumbers = {
-  queued: 1, running: 2, success: 3, failed: 4, timeout: 5, cancelled: 6, interrupted: 7
+  queued: 1, running: 2, success: 3, failed: 4, timeout: 5, cancelled: 6, interrupted: 7, waiting: 8
 } as const satisfies Record<ExecutionStatus, number>
 
 /**
@@ -23,6 +34,8 @@ export interface Chunk {
   readonly created_ms: Float64Array
   readonly names: Uint16Array
   readonly statuses: Uint8Array
+  /** In milliseconds, or `durationUnknown`. */
+  readonly durations_ms: Uint32Array
 }
 
 export function chunkOf (sequence: number): number {
@@ -35,16 +48,19 @@ export function readChunk (env: Environment, chunk: number): Chunk | undefined {
 }
 
 function viewsOf (stored: Uint8Array): Chunk {
-  if (stored.length !== chunkBytes) {
-    throw new Error(`the history's columns are damaged: ${stored.length} bytes in a chunk`)
-  }
-  const bytes = stored.byteOffset % 8 === 0 ? stored : Uint8Array.from(stored)
+  if (!isChunk(stored)) throw new Error(`the history's columns are damaged: ${stored.length} bytes in a chunk`)
+  let bytes = stored
+  if (stored.length === bytesWithoutDurations) {
+    bytes = new Uint8Array(chunkBytes).fill(0xff, durationOffset) // `durationUnknown`, in each place
+    bytes.set(stored)
+  } else if (stored.byteOffset % 8 !== 0) bytes = Uint8Array.from(stored)
   const { buffer, byteOffset } = bytes
   return {
     bytes,
     created_ms: new Float64Array(buffer, byteOffset, chunkLength),
     names: new Uint16Array(buffer, byteOffset + 8 * chunkLength, chunkLength),
-    statuses: new Uint8Array(buffer, byteOffset + statusOffset, chunkLength)
+    statuses: new Uint8Array(buffer, byteOffset + statusOffset, chunkLength),
+    durations_ms: new Uint32Array(buffer, byteOffset + durationOffset, chunkLength)
   }
 }
 
@@ -68,6 +84,7 @@ export class ChunkEditor {
     chunk.created_ms[index] = unixTime(execution.created_at)
     chunk.names[index] = name
     chunk.statuses[index] = statusNumbers[execution.status]
+    chunk.durations_ms[index] = Math.min(execution.duration_ms, durationUnknown)
   }
 
   write (): void {

@@ -34,6 +34,10 @@ export interface Environment {
   readonly cache: Database<Uint8Array, string>
   /** Number → key of the cache, in the order in which the entries were added. */
   readonly cacheOrder: Database<string, number>
+  /** Idempotency key → the execution for which it stands (keys.ts). */
+  readonly keys: Database<string, string>
+  /** Number → idempotency key, in the order in which the keys were added. */
+  readonly keysOrder: Database<string, number>
   /**
    * Runs a function within a write transaction: all its writes become visible and durable together, or none.
    * Resolves when they are on disk. It waits for the lock, and commits, on a thread of lmdb's; the function
@@ -80,7 +84,12 @@ export async function openEnvironment (
 
 function openRoot (file: string): RootDatabase<string, string> {
   makeLockFile(file)
-  return open<string, string>({
+  return open<string, string>(options(file))
+}
+
+/** How the file is opened by all threads of the process, which share it. */
+function options (file: string): Parameters<typeof open>[0] & { path: string } {
+  return {
     path: file,
     noSubdir: true,
     encoding: 'string',
@@ -94,7 +103,7 @@ function openRoot (file: string): RootDatabase<string, string> {
     // With it on, lmdb makes a promise for each batch that no code can reach; when a commit fails, this promise is an
     // unhandled rejection and ends the process. With it off, only `commitError` is left: see `transact`.
     eventTurnBatching: false
-  } as Parameters<typeof open>[0]) // lmdb reads permissionsMode and maxReaders, but its types lack them
+  } as Parameters<typeof open>[0] & { path: string } // lmdb reads permissionsMode and maxReaders; its types lack them
 }
 
 /**
@@ -142,8 +151,27 @@ function openToRead (file: string): RootDatabase<Uint8Array, string> {
   } as Parameters<typeof open>[0]) // as in `openRoot`
 }
 
+/** What a thread of this process reads of a file that is open. */
+export interface Rows extends Pick<Environment, 'file' | 'meta' | 'executions' | 'details' | 'close'> {
+  /** Lets the next reads see what was committed meanwhile. */
+  refresh (): void
+}
+
+/** Opens the tables of records to read them in a thread, while the process has the file open. */
+export function openRows (file: string): Rows {
+  const meta = open<string, string>({ ...options(file), readOnly: true })
+  return {
+    file, meta,
+    executions: meta.openDB<string, number>({ name: 'executions', encoding: 'string' }),
+    details: meta.openDB<string, number>({ name: 'details', encoding: 'string' }),
+    refresh: () => { meta.resetReadTxn() },
+    close: () => meta.close()
+  }
+}
+
 const tableNames = [
-  'executions', 'details', 'ids', 'columns', 'names', 'unfinished', 'aside', 'cancels', 'roles', 'cache', 'cache_order'
+  'executions', 'details', 'ids', 'columns', 'names', 'unfinished', 'aside', 'cancels', 'roles', 'cache', 'cache_order',
+  'keys', 'keys_order'
 ] as const
 
 /** Opens the tables, or creates them. */
@@ -159,7 +187,9 @@ function openTables (meta: RootDatabase<string, string>): Omit<Environment, 'fil
     cancels: meta.openDB<string, string>({ name: 'cancels', encoding: 'string' }),
     roles: meta.openDB<string, string>({ name: 'roles', encoding: 'string' }),
     cache: meta.openDB<Uint8Array, string>({ name: 'cache', encoding: 'binary' }),
-    cacheOrder: meta.openDB<string, number>({ name: 'cache_order', encoding: 'string' })
+    cacheOrder: meta.openDB<string, number>({ name: 'cache_order', encoding: 'string' }),
+    keys: meta.openDB<string, string>({ name: 'keys', encoding: 'string' }),
+    keysOrder: meta.openDB<string, number>({ name: 'keys_order', encoding: 'string' })
   }
 }
 
@@ -173,7 +203,14 @@ export function putNew<K extends string | number, V> (database: Database<V, K>, 
 }
 
 /** Some of the fields that `getStats` returns; lmdb's types lack them. */
-interface PageCounts { pageSize: number, treeBranchPageCount: number, treeLeafPageCount: number, overflowPages: number }
+interface PageCounts {
+  pageSize: number, treeBranchPageCount: number, treeLeafPageCount: number, overflowPages: number, entryCount: number
+}
+
+/** The number of entries of a table. LMDB keeps it, so nothing is counted. */
+export function entriesIn (database: Database<unknown, string | number>): number {
+  return (database.getStats() as PageCounts).entryCount
+}
 
 /**
  * The bytes of the pages that tables use, as seen outside or inside the transaction. It reads a few numbers of each

@@ -8,6 +8,12 @@ const migrations: readonly Migration[] = [
   () => {},
   // Format 3 keeps unfinished executions below the first of the dense numbers, and counts them in the bounds. Format 2
   // had no such executions.
+  () => {},
+  // Format 4 keeps durations in the columns. Chunks of format 3 can still be read: their durations are in the rows
+  // (columns.ts). They become chunks of format 4 when they are changed, or disappear when they are pruned.
+  () => {},
+  // Format 5 has executions that wait for an approval: a program that knows only format 4 would take their status for
+  // damage.
   () => {}
 ]
 

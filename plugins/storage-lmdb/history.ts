@@ -8,7 +8,7 @@ import { ChunkEditor } from './columns.ts'
 import { putNew, type Environment } from './environment.ts'
 import { Names } from './names.ts'
 import type { Pruner } from './prune.ts'
-import { charactersOf, idPattern, readHead, readRecord, readSummary, textsOf, type Texts } from './rows.ts'
+import { charactersOf, idPattern, readHead, readStored, readSummary, textsOf, type Texts } from './rows.ts'
 
 /** The result of a transaction of `put`. */
 export interface Written {
@@ -30,16 +30,16 @@ export interface Written {
  */
 const recordsMax = 512
 const charactersMax = 8 * 1_048_576
-/** The limit of records in a transaction of `end`. It is lower, since `end` reads, makes and writes each record. */
+/** The limit of records in a transaction of `settle`, which reads, makes and writes each record. */
 const endedMax = 256
 const endedCharactersMax = 2 * 1_048_576
 /** The number of unfinished executions that are checked in one turn of the event loop. */
 const unfinishedPerTurn = 256
 
-/** Makes the final record of an unfinished execution. */
-export type EndRecord = (execution: Execution) => Execution
+/** Makes the new record of an unfinished execution; undefined leaves the execution as it is. */
+export type Settle = (execution: Execution) => StoredExecution | undefined
 
-/** The records on disk. `put` and `end` run within a transaction. */
+/** The records on disk. `put` and `settle` run within a transaction. */
 export class History {
   readonly names: Names
   readonly #env: Environment
@@ -61,7 +61,7 @@ export class History {
 
   get (id: string): StoredExecution | undefined {
     const sequence = idPattern.test(id) ? this.#env.ids.get(id) : undefined
-    return sequence === undefined ? undefined : this.#read(Number(sequence))
+    return sequence === undefined ? undefined : this.read(Number(sequence))
   }
 
   summary (sequence: number): ExecutionSummary | undefined {
@@ -90,13 +90,13 @@ export class History {
   }
 
   /**
-   * Ends executions, from the first one on, until the transaction is full. An execution is ended only if it is still
-   * unfinished and still has the same owner.
-   * @returns how many were processed, the ids of the executions that it ended, and the value for `committed`
+   * Changes executions, from the first one on, until the transaction is full. An execution is changed only if it is
+   * still unfinished and still has the same owner.
+   * @returns how many were processed, the ids of the executions that it changed, and the value for `committed`
    */
-  end (
-    unfinished: readonly UnfinishedExecution[], end: EndRecord
-  ): { seen: number, ended: string[], written: Written } {
+  settle (
+    unfinished: readonly UnfinishedExecution[], settle: Settle
+  ): { seen: number, settled: string[], written: Written } {
     const records: StoredExecution[] = []
     const places: number[] = [] // the index of each record in `unfinished`
     const ids = new Set<string>()
@@ -109,14 +109,15 @@ export class History {
       ids.add(id)
       const stored = this.get(id)
       if (stored === undefined || stored.owner?.pid !== owner.pid || stored.owner.started !== owner.started) continue
-      const record = { execution: end(stored.execution), owner: null }
+      const record = settle(stored.execution)
+      if (record === undefined) continue
       places.push(seen - 1)
       records.push(record)
       characters += charactersOf(record)
     }
     const written = this.put(records)
-    const ended = records.slice(0, written.count).map(({ execution }) => execution.id)
-    return { seen: places[written.count] ?? seen, ended, written }
+    const settled = records.slice(0, written.count).map(({ execution }) => execution.id)
+    return { seen: places[written.count] ?? seen, settled, written }
   }
 
   /**
@@ -191,13 +192,9 @@ export class History {
     return row === undefined ? null : readHead(row).owner
   }
 
-  #read (sequence: number): StoredExecution | undefined {
-    const row = this.#env.executions.get(sequence)
-    if (row === undefined) return undefined
-    const stored = readRecord(row)
-    if (stored !== undefined) return stored
-    const details = this.#env.details.get(sequence)
-    return details === undefined ? undefined : readRecord(details)
+  /** The whole record with a sequence number. */
+  read (sequence: number): StoredExecution | undefined {
+    return readStored(this.#env, sequence)
   }
 
   /**

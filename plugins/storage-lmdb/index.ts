@@ -8,9 +8,11 @@ import { Session } from './care/session.ts'
 import { canCloseOnExec } from './close-on-exec.ts'
 import { claimFormat, formatVersion, migrate } from './format.ts'
 import { History } from './history.ts'
+import { Keys } from './keys.ts'
 import { LmdbStorage } from './lmdb-storage.ts'
 import { Pruner } from './prune.ts'
 import { Sweep } from './sweep.ts'
+import { TextSearch } from './text/text-search.ts'
 import { Writer } from './writer.ts'
 
 /** The name of the file in the data directory; `history.mdb-lock` is beside it. */
@@ -35,17 +37,20 @@ export default definePlugin({
       await session.closed()
     })
     await migrate(env)
-    const { history_executions_max, history_days_max, history_bytes_max } = config.storage
+    const { history_executions_max, history_days_max, history_bytes_max, idempotency_keys_max } = config.storage
     const limits = { executions_max: history_executions_max, days_max: history_days_max, bytes_max: history_bytes_max }
     const pruner = new Pruner(env, limits)
     const history = new History(env, pruner, log)
     history.bounds() // an unreadable file fails now, not at the first request
-    const sweep = new Sweep(env, pruner, history_bytes_max, log)
+    const keys = new Keys(env, idempotency_keys_max)
+    const sweep = new Sweep(env, pruner, keys, history_bytes_max, log)
     const writer = new Writer(env, history, sweep, health, log)
     scope.defer(() => writer.close())
     sweep.start()
     scope.defer(() => sweep.close())
-    return new LmdbStorage(env, history, writer)
+    const texts = new TextSearch(file, () => history.bounds().first, log)
+    scope.defer(() => texts.close())
+    return new LmdbStorage(env, history, writer, keys, texts)
   },
   examine: ({ data_dir }) => examine(data_dir),
   care

@@ -1,13 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import {
-  decodeCursor, encodeCursor, filteredTotalMax, SkilletError, unixTime, type ExecutionPage, type ExecutionQuery,
+  decodeCursor, encodeCursor, filteredTotalMax, SkilletError, type ExecutionPage, type ExecutionQuery,
   type ExecutionSummary
 } from '../../kernel/index.ts'
 import type { Bounds } from './bounds.ts'
-import { chunkLength, chunkOf, readChunk, statusNumbers, type Chunk } from './columns.ts'
+import { chunkLength, chunkOf, readChunk } from './columns.ts'
 import type { Environment } from './environment.ts'
+import { filterOf, hits, isMatch, isNamed, select } from './filter.ts'
 import type { History } from './history.ts'
-import { nameVerdict } from './names.ts'
+import type { Matches } from './text/matches.ts'
 
 /**
  * The number of chunks that are searched in one turn of the event loop: 0.3 to 0.6 ms, measured at 100,000 and at
@@ -19,11 +20,14 @@ interface Row { sequence: number, summary: ExecutionSummary }
 /** The executions of a page, with one more than the limit if there is one, and the number of matches. */
 interface Page { rows: Row[], total: number }
 
+/** A query, and the executions that have its words, if it has words. */
+interface TextQuery extends ExecutionQuery { matches?: Matches | undefined }
+
 /**
  * A page of the committed executions, newest first.
  * @throws SkilletError INVALID_PARAMETERS for a cursor that no page returned
  */
-export async function listPage (env: Environment, history: History, query: ExecutionQuery): Promise<ExecutionPage> {
+export async function listPage (env: Environment, history: History, query: TextQuery): Promise<ExecutionPage> {
   const bounds = history.bounds()
   let top = bounds.last
   if (query.cursor !== undefined) {
@@ -33,8 +37,8 @@ export async function listPage (env: Environment, history: History, query: Execu
     }
     top = from - 1
   }
-  const { skill_name, tool_name, status, created_from_ms, created_before_ms, allows } = query
-  const isFiltered = [skill_name, tool_name, status, created_from_ms, created_before_ms, allows]
+  const { skill_name, tool_name, status, created_from_ms, created_before_ms, allows, matches } = query
+  const isFiltered = [skill_name, tool_name, status, created_from_ms, created_before_ms, allows, matches]
     .some(filter => filter !== undefined)
   const { rows, total } =
     isFiltered ? await scan(env, history, query, bounds, top) : slice(history, query, bounds, top)
@@ -72,9 +76,9 @@ function slice (history: History, { limit, offset }: ExecutionQuery, bounds: Bou
  * in the same turn of the event loop in which it matches, so that the row still matches the filter.
  */
 async function scan (
-  env: Environment, history: History, query: ExecutionQuery, bounds: Bounds, top: number
+  env: Environment, history: History, query: TextQuery, bounds: Bounds, top: number
 ): Promise<Page> {
-  const { limit } = query
+  const { limit, matches } = query
   const filter = filterOf(history, query)
   const page = new FilteredPage(query, top)
   let chunksRead = 0
@@ -82,6 +86,7 @@ async function scan (
   for (let number = chunkOf(bounds.last); number >= chunkOf(bounds.first); number--) {
     // When the total has reached its maximum, the executions above the cursor need not be counted.
     if (page.total >= filteredTotalMax) number = Math.min(number, chunkOf(Math.max(top, 0)))
+    if (matches?.hasAny(number) === false) continue
     const chunk = readChunk(env, number)
     const base = number * chunkLength
     if (chunk === undefined) { // pruned meanwhile; unfinished executions were set aside
@@ -92,6 +97,7 @@ async function scan (
     for (let hit = 0; hit < count; hit++) {
       const index = hits[hit] as number
       const sequence = base + index
+      if (matches?.has(sequence) === false) continue
       if (chunk.names[index] === 0 && !isNamed(history.summary(sequence), query)) continue
       if (page.takes(sequence)) page.add(sequence, history.summary(sequence))
     }
@@ -105,12 +111,13 @@ async function scan (
 /**
  * Searches the rows of the executions that were set aside, which have no columns. They are unfinished, so they are few.
  */
-async function scanAside (history: History, query: ExecutionQuery, page: FilteredPage, from: number): Promise<void> {
+async function scanAside (history: History, query: TextQuery, page: FilteredPage, from: number): Promise<void> {
   for (let next = from; ;) {
     const sequences = Array.from(history.aside(next, chunkLength))
     for (const sequence of sequences) {
       const summary = history.summary(sequence)
-      if (isMatch(summary, query) && page.takes(sequence)) page.add(sequence, summary)
+      if (!isMatch(summary, query) || query.matches?.isIn(history.read(sequence)?.execution) === false) continue
+      if (page.takes(sequence)) page.add(sequence, summary)
     }
     const lowest = sequences.at(-1)
     if (lowest === undefined || (page.rows.length > query.limit && page.total >= filteredTotalMax)) return
@@ -146,65 +153,4 @@ class FilteredPage implements Page {
   add (sequence: number, summary: ExecutionSummary | undefined): void {
     if (summary !== undefined) this.rows.push({ sequence, summary })
   }
-}
-
-interface Filter {
-  /** The number of a status; 0 means any status. */
-  status: number
-  from_ms: number
-  before_ms: number
-  isTimed: boolean
-  verdicts: Uint8Array | undefined
-}
-
-function filterOf (history: History, query: ExecutionQuery): Filter {
-  const { status, created_from_ms, created_before_ms } = query
-  history.names.refresh()
-  return {
-    status: status === undefined ? 0 : statusNumbers[status],
-    from_ms: created_from_ms ?? Number.NEGATIVE_INFINITY,
-    before_ms: created_before_ms ?? Number.POSITIVE_INFINITY,
-    isTimed: created_from_ms !== undefined || created_before_ms !== undefined,
-    verdicts: history.names.verdicts(query)
-  }
-}
-
-/** The indices that `select` found; each call overwrites them. */
-const hits = new Uint8Array(chunkLength)
-
-/**
- * Puts the indices from `high` down to `low` that may match into `hits`.
- * @returns how many indices. The loop is tight, since it runs a million times.
- */
-function select (
-  { status, from_ms, before_ms, isTimed, verdicts }: Filter,
-  { created_ms, names, statuses }: Chunk,
-  low: number,
-  high: number
-): number {
-  let count = 0
-  for (let index = high; index >= low; index--) {
-    if (status !== 0 && statuses[index] !== status) continue
-    if (isTimed && !((created_ms[index] as number) >= from_ms && (created_ms[index] as number) < before_ms)) continue
-    if (verdicts !== undefined && verdicts[names[index] as number] === nameVerdict.no) continue
-    hits[count++] = index
-  }
-  return count
-}
-
-/** Whether an execution passes the filter by name, for executions whose names have no number. */
-function isNamed (summary: ExecutionSummary | undefined, { skill_name, tool_name, allows }: ExecutionQuery): boolean {
-  return summary !== undefined && (skill_name ?? summary.skill_name) === summary.skill_name
-    && (tool_name ?? summary.tool_name) === summary.tool_name
-    && allows?.(summary.skill_name, summary.tool_name) !== false
-}
-
-/** Whether an execution without columns passes the whole filter. */
-function isMatch (summary: ExecutionSummary | undefined, query: ExecutionQuery): boolean {
-  if (summary === undefined || !isNamed(summary, query)) return false
-  const { status = summary.status, created_from_ms: from_ms, created_before_ms: before_ms } = query
-  const created_ms = unixTime(summary.created_at)
-  return status === summary.status
-    && created_ms >= (from_ms ?? created_ms)
-    && (before_ms === undefined || created_ms < before_ms)
 }

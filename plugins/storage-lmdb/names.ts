@@ -47,6 +47,11 @@ export class Names {
     this.#pairs = []
   }
 
+  /** The pair with a number, as far as `refresh` has read; undefined for number 0. */
+  pairOf (number: number): readonly [skill_name: string, tool_name: string] | undefined {
+    return this.#pairs[number - 1]
+  }
+
   /** The verdicts by number; undefined when there is no filter by name. */
   verdicts (
     { skill_name, tool_name, allows }: Pick<ExecutionQuery, 'skill_name' | 'tool_name' | 'allows'>

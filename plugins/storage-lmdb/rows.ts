@@ -3,6 +3,7 @@ import {
   type StoredExecution
 } from '../../kernel/index.ts'
 import { statusNumbers } from './columns.ts'
+import type { Environment } from './environment.ts'
 
 /**
  * The characters of JSON that a row may have. Larger records are in `details`, so that a page of a list is cheap to
@@ -25,8 +26,13 @@ type Whole = [
   parameters: Execution['parameters'], output: string, output_truncated: boolean, error: Execution['error'],
   /** The transitions: status, time, status, time and so on. */
   transitions: number[],
-  transport: Execution['transport'], key: string | null, isolation: Execution['isolation']
+  transport: Execution['transport'], key: string | null, isolation: Execution['isolation'],
+  /** The fields that few records have; absent where this one has none. */
+  more?: More
 ]
+type More = Pick<
+  Execution, 'queue' | 'concurrency' | 'attempts' | 'origin' | 'timeline' | 'approvals' | 'output_file_bytes'
+>
 type Row = Whole | Summary
 
 /** A row of format 1; files of that format still contain such rows. */
@@ -63,6 +69,18 @@ export function readSummary (row: string): ExecutionSummary {
 export function readRecord (text: string): StoredExecution | undefined {
   const row = parse(text)
   return isWhole(row) ? storedOf(row) : undefined
+}
+
+/** The whole record with a sequence number. */
+export function readStored (
+  { executions, details }: Pick<Environment, 'executions' | 'details'>, sequence: number
+): StoredExecution | undefined {
+  const row = executions.get(sequence)
+  if (row === undefined) return undefined
+  const stored = readRecord(row)
+  if (stored !== undefined) return stored
+  const text = details.get(sequence)
+  return text === undefined ? undefined : readRecord(text)
 }
 
 /** The fields of a row that pruning and recovery need. */
@@ -127,17 +145,33 @@ function wholeOf ({ execution, owner }: StoredExecution): Whole {
   const after_ms = (time: string): number => time === created_at ? 0 : unixTime(time) - created_ms
   const transitions: number[] = []
   for (const { status, at } of execution.transitions) transitions.push(statusNumbers[status], after_ms(at))
-  return [
+  const whole: Whole = [
     id, skill_name, tool_name, statusNumbers[status], created_at, duration_ms, owner,
     runtime, started_at === null ? null : after_ms(started_at), finished_at === null ? null : after_ms(finished_at),
     parameters, output, output_truncated, error, transitions, transport, key, isolation
   ]
+  const more = moreOf(execution)
+  if (more !== undefined) whole.push(more)
+  return whole
+}
+
+function moreOf (
+  { queue, concurrency, attempts, origin, timeline, approvals, output_file_bytes }: Execution
+): More | undefined {
+  const few = queue ?? concurrency ?? attempts ?? origin ?? timeline ?? approvals ?? output_file_bytes
+  if (few === undefined) return undefined
+  return {
+    ...(queue !== undefined && { queue }), ...(concurrency !== undefined && { concurrency }),
+    ...(attempts !== undefined && { attempts }), ...(origin !== undefined && { origin }),
+    ...(timeline !== undefined && { timeline }), ...(approvals !== undefined && { approvals }),
+    ...(output_file_bytes !== undefined && { output_file_bytes })
+  }
 }
 
 function storedOf (whole: Whole): StoredExecution {
   const [
     id, skill_name, tool_name, status, created_at, duration_ms, owner,
-    runtime, started, finished, parameters, output, output_truncated, error, moves, transport, key, isolation
+    runtime, started, finished, parameters, output, output_truncated, error, moves, transport, key, isolation, more
   ] = whole
   const created_ms = unixTime(created_at)
   const timeOf = (after_ms: number): string => after_ms === 0 ? created_at : isoTime(created_ms + after_ms)
@@ -149,13 +183,13 @@ function storedOf (whole: Whole): StoredExecution {
     id, skill_name, tool_name, status: statusOf(status), created_at, duration_ms,
     runtime, started_at: started === null ? null : timeOf(started),
     finished_at: finished === null ? null : timeOf(finished),
-    parameters, output, output_truncated, error, transitions, transport, key, isolation
+    parameters, output, output_truncated, error, transitions, transport, key, isolation, ...more
   }
   return { execution, owner }
 }
 
-/** @throws Error for an unknown number: the file is damaged, or another program wrote it */
-function statusOf (number: number | undefined): ExecutionStatus {
+/** The status with a number. @throws Error for an unknown number: the file is damaged, or another program wrote it */
+export function statusOf (number: number | undefined): ExecutionStatus {
   const status = number === undefined ? undefined : statuses[number]
   if (status === undefined) throw new Error(`the history is damaged: ${number} is no status`)
   return status

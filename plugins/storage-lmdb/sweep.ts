@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { messageOf, type Logger } from '../../kernel/index.ts'
 import type { Environment } from './environment.ts'
+import type { Keys } from './keys.ts'
 import type { Pruner } from './prune.ts'
 
 /** The time between two searches for executions that are too old and for data of other processes, in milliseconds. */
@@ -11,10 +12,14 @@ const every_ms = 60_000
 const writtenShare = 1 / 16
 const writtenMax = 4 * 1_048_576
 
-/** Removes executions that are too old or above the limits, in small steps, so that commits can run between them. */
+/**
+ * Removes executions that are too old or above the limits, and keys that have expired, in small steps, so that commits
+ * can run between them.
+ */
 export class Sweep {
   readonly #env: Environment
   readonly #pruner: Pruner
+  readonly #keys: Keys
   readonly #log: Logger
   readonly #lookAfter: number
   readonly #stop = new AbortController()
@@ -23,9 +28,10 @@ export class Sweep {
   #written = 0
 
   /** @param bytes_max the limit; 0: none */
-  constructor (env: Environment, pruner: Pruner, bytes_max: number, log: Logger) {
+  constructor (env: Environment, pruner: Pruner, keys: Keys, bytes_max: number, log: Logger) {
     this.#env = env
     this.#pruner = pruner
+    this.#keys = keys
     this.#log = log
     this.#lookAfter = bytes_max === 0 ? Number.POSITIVE_INFINITY : Math.min(bytes_max * writtenShare, writtenMax)
   }
@@ -58,8 +64,11 @@ export class Sweep {
 
   async #sweep (): Promise<void> {
     try {
-      while (!this.#stop.signal.aborted && this.#pruner.hasTooMany()) {
-        await this.#env.transact(() => { this.#pruner.sweep() })
+      while (!this.#stop.signal.aborted && (this.#pruner.hasTooMany() || this.#keys.hasExpired())) {
+        await this.#env.transact(() => {
+          this.#pruner.sweep()
+          this.#keys.sweep()
+        })
         await setImmediate()
       }
     } catch (error) {

@@ -4,7 +4,7 @@ import {
 } from '../../kernel/index.ts'
 import { Batch, Pause } from './batch.ts'
 import type { Environment } from './environment.ts'
-import type { EndRecord, History } from './history.ts'
+import type { History, Settle, Written } from './history.ts'
 import { isNoRoom } from './no-room.ts'
 import type { Sweep } from './sweep.ts'
 
@@ -21,6 +21,8 @@ const retryMax_ms = 2_000
  * another process may hold the lock, and lmdb never answers when a transaction can't begin.
  */
 const stall_ms = 15_000
+
+const nothingWritten: Written = { count: 0, characters: 0, refused: [], begun: new Map(), ended: [] }
 
 /**
  * Coalesces saves into commits, one at a time. `open` collects the saved records; a commit takes all of them at the
@@ -84,15 +86,42 @@ export class Writer {
   }
 
   /**
-   * Ends executions of other processes, as many as a transaction can hold, together with the saved records.
+   * Changes executions of other processes, as many as a transaction can hold.
    * @throws Error when the commit failed
    */
-  async end (unfinished: readonly UnfinishedExecution[], end: EndRecord): Promise<{ seen: number, ended: string[] }> {
+  async settle (
+    unfinished: readonly UnfinishedExecution[], settle: Settle
+  ): Promise<{ seen: number, settled: string[] }> {
+    return await this.#now(() => this.#history.settle(unfinished, settle))
+  }
+
+  /**
+   * Stores a record at once, without the records that wait, if `claim` finds nothing that prevents it.
+   * @returns what `claim` found
+   * @throws SkilletError of `claim`, or STORAGE_UNAVAILABLE
+   */
+  async once<T> (stored: StoredExecution, claim: () => T | undefined): Promise<T | undefined> {
+    const { found } = await this.#now(() => {
+      const found = claim()
+      if (found !== undefined) return { found, written: nothingWritten }
+      const written = this.#history.put([stored])
+      if (written.refused.length > 0) throw written.refused[0] // so that nothing of the transaction stays
+      return { found, written }
+    }).catch((error: unknown) => {
+      if (error instanceof SkilletError) throw error
+      const reason = `the history can't be written to ${this.#env.file}: ${messageOf(error)}`
+      throw new SkilletError('STORAGE_UNAVAILABLE', reason, {}, { cause: error })
+    })
+    return found
+  }
+
+  /** Runs a function in a transaction of its own. @throws Error when the function threw or the commit failed */
+  async #now<T extends { written: Written }> (run: () => T): Promise<T> {
     try {
-      const { seen, ended, written } = await this.#env.transact(() => this.#history.end(unfinished, end))
-      this.#history.committed(written)
-      this.#sweep.wrote(written.characters)
-      return { seen, ended }
+      const result = await this.#env.transact(run)
+      this.#history.committed(result.written)
+      this.#sweep.wrote(result.written.characters)
+      return result
     } catch (error) {
       this.#history.failed()
       throw error

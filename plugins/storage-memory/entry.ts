@@ -1,5 +1,5 @@
 import type {
-  ExecutionQuery, ExecutionSummary, ProcessIdentity, StoredExecution
+  ExecutionFilter, ExecutionSummary, ProcessIdentity, StoredExecution
 } from '../../kernel/index.ts'
 
 /** A record in memory. */
@@ -32,7 +32,7 @@ export function stateOf (stored: StoredExecution): Omit<Entry, 'sequence'> {
 
 /** Makes the filter of a query; undefined when the query has no filter. */
 export function matcher (
-  { skill_name, tool_name, status, created_from_ms, created_before_ms, allows }: ExecutionQuery
+  { skill_name, tool_name, status, created_from_ms, created_before_ms, allows }: ExecutionFilter
 ): ((entry: Entry) => boolean) | undefined {
   if (
     [skill_name, tool_name, status, created_from_ms, created_before_ms, allows].every(filter => filter === undefined)

@@ -9,8 +9,10 @@ export default definePlugin({
   name: 'storage-memory',
   slot: 'storage',
   setup ({ config, scope }) {
-    const { history_executions_max, history_days_max, history_bytes_max } = config.storage
-    const storage = new MemoryStorage(history_executions_max, history_days_max, history_bytes_max)
+    const { history_executions_max, history_days_max, history_bytes_max, idempotency_keys_max } = config.storage
+    const storage = new MemoryStorage(
+      history_executions_max, history_days_max, history_bytes_max, idempotency_keys_max
+    )
     const sweep = setInterval(() => { storage.prune() }, sweep_ms).unref()
     scope.defer(() => { clearInterval(sweep) })
     return storage

@@ -1,10 +1,13 @@
 import {
-  decodeCursor, encodeCursor, filteredTotalMax, recordBytes, refuseTooManyPending, SkilletError, type Lease,
-  type Execution, type ExecutionPage, type ExecutionQuery, type ProcessIdentity, type Storage, type StoredExecution,
-  type UnfinishedExecution
+  decodeCursor, encodeCursor, recordBytes, refuseTooManyPending, SkilletError, type Execution, type ExecutionFilter,
+  type ExecutionPage, type ExecutionQuery, type FoundPage, type KeyedExecution, type ProcessIdentity, type SoughtWord,
+  type Storage, type StoredExecution, type UnfinishedExecution
 } from '../../kernel/index.ts'
 import { matcher, stateOf, type Entry } from './entry.ts'
 import { MemoryCache } from './memory-cache.ts'
+import { MemoryKeys } from './memory-keys.ts'
+import { isSame, MemoryRoles } from './memory-roles.ts'
+import { recordsOf, scan, visit, withWords } from './visit.ts'
 
 /** The limits in memory, even where the configuration allows more on a disk. */
 const executionsMax = 100_000
@@ -12,7 +15,7 @@ const bytesMax = 256 * 1_048_576
 const day_ms = 86_400_000
 
 /** A store in memory with the same behaviour as one on disk: a saved record becomes visible at the next commit. */
-export class MemoryStorage implements Storage {
+export class MemoryStorage extends MemoryRoles implements Storage {
   readonly cache = new MemoryCache()
   readonly #executionsMax: number
   readonly #daysMax: number
@@ -22,7 +25,7 @@ export class MemoryStorage implements Storage {
   readonly #bySequence = new Map<number, Entry>()
   readonly #unfinished = new Map<string, Entry>()
   readonly #cancelRequests = new Set<string>()
-  readonly #claims = new Map<string, Lease>()
+  readonly #keys: MemoryKeys
   #pending = new Map<string, StoredExecution>()
   #pendingBytes = 0
   #commit: Promise<void> | undefined
@@ -34,8 +37,13 @@ export class MemoryStorage implements Storage {
    * @param history_executions_max the maximum number of executions, and never more than 100,000
    * @param history_days_max the days that an execution is kept
    * @param history_bytes_max the maximum bytes of all executions as JSON, and never more than 256 MiB; 0: 256 MiB
+   * @param idempotency_keys_max the maximum number of idempotency keys
    */
-  constructor (history_executions_max: number, history_days_max: number, history_bytes_max: number) {
+  constructor (
+    history_executions_max: number, history_days_max: number, history_bytes_max: number, idempotency_keys_max: number
+  ) {
+    super()
+    this.#keys = new MemoryKeys(idempotency_keys_max)
     this.#executionsMax = Math.min(history_executions_max, executionsMax)
     this.#daysMax = history_days_max
     this.#bytesMax = Math.min(history_bytes_max || bytesMax, bytesMax)
@@ -67,20 +75,41 @@ export class MemoryStorage implements Storage {
   }
 
   async list (query: ExecutionQuery): Promise<ExecutionPage> {
+    return this.#page(query)
+  }
+
+  async find (words: readonly SoughtWord[], query: ExecutionQuery): Promise<FoundPage> {
+    this.#apply()
+    const found = await withWords(this.#all(), words, query)
+    return { ...this.#page(query, entry => found.has(entry)), unindexed: 0 }
+  }
+
+  /** @param isFound what an entry must fulfil beside the filters */
+  #page (query: ExecutionQuery, isFound?: (entry: Entry) => boolean): ExecutionPage {
     const from = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
     this.#apply()
     if (from !== undefined && from > this.#last) {
       throw new SkilletError('INVALID_PARAMETERS', 'cursor is none that this history gave', { cursor: query.cursor })
     }
-    const matches = matcher(query)
+    const matches = isFound ?? matcher(query)
     const top = Math.min(this.#last, (from ?? Number.POSITIVE_INFINITY) - 1)
-    const page = matches === undefined ? this.#slice(query, top) : this.#scan(query, top, matches)
+    const page = matches === undefined ? this.#slice(query, top) : scan(this.#all(), query, top, matches)
     const last = page.entries.length > query.limit ? page.entries[query.limit - 1] : undefined
     return {
       executions: page.entries.slice(0, query.limit).map(({ summary }) => ({ ...summary })),
       total: page.total,
       ...(last !== undefined && { next_cursor: encodeCursor(last.sequence) })
     }
+  }
+
+  async visit (...[filter, visitorOf]: Parameters<Storage['visit']>): Promise<void> {
+    this.#apply()
+    visit(this.#all(), filter, visitorOf)
+  }
+
+  async * records (filter: ExecutionFilter): AsyncGenerator<Execution, void, undefined> {
+    this.#apply()
+    yield * recordsOf(Array.from(this.#all()).toReversed(), filter)
   }
 
   async unfinished (): Promise<UnfinishedExecution[]> {
@@ -90,19 +119,47 @@ export class MemoryStorage implements Storage {
 
   async endUnfinished (
     unfinished: readonly UnfinishedExecution[],
-    end: (execution: Execution) => Execution
+    end: (execution: Execution) => Execution | undefined
   ): Promise<string[]> {
+    return this.#settle(unfinished, present => {
+      const execution = end(present)
+      return execution === undefined ? undefined : { execution, owner: null }
+    }).map(({ id }) => id)
+  }
+
+  async takeOver (
+    unfinished: readonly UnfinishedExecution[],
+    owner: ProcessIdentity,
+    mayTake: (execution: Execution) => boolean
+  ): Promise<Execution[]> {
+    return this.#settle(unfinished, execution => mayTake(execution) ? { execution, owner } : undefined)
+  }
+
+  async saveOnce (key: string, keyed: KeyedExecution, stored: StoredExecution): Promise<KeyedExecution | undefined> {
+    const known = this.#keys.claim(key, keyed)
+    if (known !== undefined) return known
+    this.save(stored)
     this.#apply()
-    const ids: string[] = []
+    return undefined
+  }
+
+  /** Changes unfinished executions. @returns the records of those that changed */
+  #settle (
+    unfinished: readonly UnfinishedExecution[], settle: (execution: Execution) => StoredExecution | undefined
+  ): Execution[] {
+    this.#apply()
+    const settled: Execution[] = []
     for (const { id, owner } of unfinished) {
       const entry = this.#unfinished.get(id)
       if (entry === undefined || entry.owner === null || !isSame(entry.owner, owner) || this.#pending.has(id)) continue
       const { execution } = JSON.parse(entry.text) as StoredExecution // written by #apply
-      this.#pending.set(id, { execution: end(execution), owner: null })
-      ids.push(id)
+      const record = settle(execution)
+      if (record === undefined) continue
+      this.#pending.set(id, record)
+      settled.push(record.execution)
     }
     this.#apply()
-    return ids
+    return settled
   }
 
   async requestCancel (id: string): Promise<void> {
@@ -114,26 +171,9 @@ export class MemoryStorage implements Storage {
     return [...this.#cancelRequests]
   }
 
-  async claim (role: string, claim: Lease, isAlive: (owner: ProcessIdentity) => boolean): Promise<Lease | undefined> {
-    const holder = this.#claims.get(role)
-    if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) {
-      return structuredClone(holder)
-    }
-    this.#claims.set(role, structuredClone(claim))
-    return undefined
-  }
-
-  async holder (role: string): Promise<Lease | undefined> {
-    return structuredClone(this.#claims.get(role))
-  }
-
-  async release (role: string, owner: ProcessIdentity): Promise<void> {
-    const holder = this.#claims.get(role)
-    if (holder !== undefined && isSame(holder.owner, owner)) this.#claims.delete(role)
-  }
-
   /** Removes the oldest executions above the limits; an unfinished execution is skipped, and removed when it ends. */
   prune (): void {
+    this.#keys.prune()
     const created_min_ms = Date.now() - this.#daysMax * day_ms
     const oldestOf = (): Entry | undefined => this.#bySequence.get(this.#first)
     for (let oldest = oldestOf(); oldest !== undefined; oldest = oldestOf()) {
@@ -207,26 +247,4 @@ export class MemoryStorage implements Storage {
     }
     yield * this.#aside()
   }
-
-  #scan (
-    { limit, offset }: ExecutionQuery,
-    top: number,
-    matches: (entry: Entry) => boolean
-  ): { entries: Entry[], total: number } {
-    const entries: Entry[] = []
-    let total = 0
-    let skip = offset
-    for (const entry of this.#all()) {
-      if (entries.length > limit && total >= filteredTotalMax) break
-      if (!matches(entry)) continue
-      if (total < filteredTotalMax) total++
-      if (entry.sequence > top || skip-- > 0) continue
-      if (entries.length <= limit) entries.push(entry)
-    }
-    return { entries, total }
-  }
-}
-
-function isSame (a: ProcessIdentity, b: ProcessIdentity): boolean {
-  return a.pid === b.pid && a.started === b.started
 }

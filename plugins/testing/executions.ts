@@ -1,4 +1,4 @@
-import { newExecutionId, thisProcess, type Execution, type StoredExecution } from '../../kernel/index.ts'
+import { isFinal, newExecutionId, thisProcess, type Execution, type StoredExecution } from '../../kernel/index.ts'
 
 /** An execution of a minute ago, `success` where nothing else is said. */
 export function makeExecution (fields: Partial<Execution> = {}): Execution {
@@ -18,5 +18,5 @@ export function makeExecution (fields: Partial<Execution> = {}): Execution {
 /** As it is saved: owned by this process until it has ended. */
 export function makeStored (fields: Partial<Execution> = {}): StoredExecution {
   const execution = makeExecution(fields)
-  return { execution, owner: execution.status === 'queued' || execution.status === 'running' ? thisProcess() : null }
+  return { execution, owner: isFinal(execution.status) ? null : thisProcess() }
 }

@@ -73,7 +73,7 @@ function begin (executor: Executor, call: Call, timeout_ms = generous_ms, abort 
     },
     progress (): void { run.events.push('progress') },
     log (_level: LogLevel, _text: string): void { run.events.push('log') },
-    output (text: string): void { run.output += text }
+    output (text: string, stream = 'stdout'): void { if (stream === 'stdout') run.output += text }
   }
   const task = { execution_id: `run-${++runs}`, ...call, timeout_ms, config: {} }
   run.outcome = executor.run(task, observer, abort.signal).then(outcome => {
@@ -189,10 +189,10 @@ async function testLimits (t: TestContext, harness: ExecutorHarness): Promise<vo
       t.match(await queued.outcome, { status: 'success', output: 'slept' })
       await Promise.all(holders.map(run => run.outcome))
     }))
-  await when(t, 'output past execution.output_bytes_max is cut, with a note', {
+  await when(t, 'output past what is kept is cut, with a note', {
     output: calls.output(5000), fits: calls.output(2048), wide: calls.echo('€'.repeat(1500))
   }, ({ output, fits, wide }) =>
-    using(harness, { execution: { output_bytes_max: 2048 } }, async (t, executor) => {
+    using(harness, { execution: { output_bytes_max: 2048, output_file_bytes_max: 0 } }, async (t, executor) => {
       t.same(await begin(executor, output).outcome, { status: 'success', ...outputOf('x'.repeat(5000), 2048) })
       t.same(await begin(executor, fits).outcome, {
         status: 'success', output: 'x'.repeat(2048), output_truncated: false
@@ -207,7 +207,7 @@ async function testLimits (t: TestContext, harness: ExecutorHarness): Promise<vo
     output: calls.output(outputBytesStop + 1_048_576),
     most: calls.output(1_048_576)
   }, ({ output, most }) =>
-    using(harness, {}, async (t, executor) => {
+    using(harness, { execution: { output_file_bytes_max: 0 } }, async (t, executor) => {
       const outcome = await begin(executor, output).outcome
       t.equal(outcome.status, 'failed')
       t.equal(outcome.output_truncated, true)

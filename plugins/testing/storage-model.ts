@@ -1,4 +1,6 @@
-import type { ExecutionPage, ExecutionQuery, ExecutionStatus, Storage, StoredExecution } from '../../kernel/index.ts'
+import type {
+  Execution, ExecutionPage, ExecutionQuery, ExecutionStatus, Storage, StoredExecution
+} from '../../kernel/index.ts'
 import type { TestContext } from './context.ts'
 import { makeStored } from './executions.ts'
 import type { OpenStorage } from './storage-define.ts'
@@ -64,7 +66,8 @@ async function follow (storage: Storage, commands: readonly Command[], execution
         const { skill: skill_name, tool: tool_name, status, output } = command
         for (let i = 0; i < command.count; i++) {
           const stored = makeStored({
-            skill_name, tool_name, status, output, created_at: new Date(base_ms + command.at * 1000 + i).toISOString()
+            skill_name, tool_name, status, output, duration_ms: command.at * i,
+            created_at: new Date(base_ms + command.at * 1000 + i).toISOString()
           })
           model.push(stored)
           storage.save(stored)
@@ -99,6 +102,7 @@ async function follow (storage: Storage, commands: readonly Command[], execution
       case 'list':
         prune(model, executions_max)
         await walk(storage, present(model), command.query)
+        await readAll(storage, present(model), command.query)
     }
   }
   await storage.commit()
@@ -129,6 +133,19 @@ async function walk (storage: Storage, model: readonly StoredExecution[], query:
     offset += query.limit
     page = await storage.list({ ...query, offset: 0, cursor: page.next_cursor })
   }
+}
+
+/** All that matches, in short and whole. */
+async function readAll (storage: Storage, model: readonly StoredExecution[], query: ExecutionQuery): Promise<void> {
+  const matching = model.filter(stored => matches(stored, query)).map(({ execution }) => execution)
+  const visited: string[] = []
+  await storage.visit(query, (...tool) => (...facts) => { visited.push(JSON.stringify([...tool, ...facts])) })
+  const facts = matching.map(({ skill_name, tool_name, status, created_at, duration_ms }) =>
+    JSON.stringify([skill_name, tool_name, status, Date.parse(created_at), duration_ms]))
+  same(visited.toSorted(), facts.toSorted())
+  const records: Execution[] = []
+  for await (const execution of storage.records(query)) records.push(execution)
+  same(records, matching.filter(({ status }) => finals.includes(status)))
 }
 
 function matches ({ execution }: StoredExecution, query: ExecutionQuery): boolean {

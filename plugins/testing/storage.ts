@@ -5,9 +5,11 @@ import type { TestContext } from './context.ts'
 import { makeStored } from './executions.ts'
 import { drawCases } from './storage-cases.ts'
 import { firstPage, type Define, type OpenBeside, type OpenStorage } from './storage-define.ts'
+import { testKeys, testKeysOfTwoWriters } from './storage-keys.ts'
 import { testLimits } from './storage-limits.ts'
 import { testStorageModel, type Cases } from './storage-model.ts'
 import { testTwoWriters, testUnfinished } from './storage-unfinished.ts'
+import { testWords } from './storage-words.ts'
 
 /** What the suite needs to know of a storage. */
 export interface StorageHarness {
@@ -32,9 +34,11 @@ export async function testStorage (
   testPages(define)
   testFilters(define)
   testUnfinished(define)
+  testKeys(define)
   testRoles(define)
   testLimits(define)
   testCache(define)
+  testWords(define)
   for (const [title, test, section] of defined) {
     await t.test(title, async t => {
       const opened = await open(section)
@@ -43,6 +47,7 @@ export async function testStorage (
     })
   }
   await testTwoWriters(t, open, openBeside)
+  await testKeysOfTwoWriters(t, open, openBeside)
   await testStorageModel(t, open, cases)
 }
 

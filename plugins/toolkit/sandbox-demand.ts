@@ -3,11 +3,16 @@ import { schemas, type Config, type Confinement, type SkillDefinition } from '..
 /** The level of isolation below which tools of a skill may not run, and what says so. */
 export interface Demand { level: Confinement, why: string }
 
+/** What decides how a skill is confined. */
+export type ConfinedSkill = Pick<SkillDefinition, 'name' | 'trusted'> & {
+  permissions: Pick<SkillDefinition['permissions'], 'isolation'>
+}
+
 type Settings = Pick<Config['isolation'], 'mode' | 'level'>
 
 /** What tools of a skill need at least; undefined when they may run without any confinement. */
 export function demandOf (
-  { trusted, permissions: { isolation: own } }: SkillDefinition, { mode, level }: Settings
+  { trusted, permissions: { isolation: own } }: ConfinedSkill, { mode, level }: Settings
 ): Demand | undefined {
   const required = mode === 'required' && !trusted ? level : undefined
   if (own === undefined && required === undefined) return undefined
@@ -15,11 +20,6 @@ export function demandOf (
   return own !== undefined && strongest(own, required) === own
     ? { level: own, why: `its permissions.isolation = "${own}"` }
     : { level, why: settings }
-}
-
-/** Why tools of a skill may run in a sandbox only; undefined when they may run without one. */
-export function sandboxDemand (skill: SkillDefinition, isolation: Settings): string | undefined {
-  return demandOf(skill, isolation)?.why
 }
 
 /** The stronger of two levels, each of which may be missing. */

@@ -13,6 +13,7 @@ export default defineSkill({
   tools: {
     convert: {
       description: 'Convert data between JSON, YAML, TOML, CSV and XML, or format (pretty-print) and minify it by converting to the same format',
+      annotations: { read_only: true },
       parameters: {
         text,
         from: { type: 'string', description: 'Format of the text', required: true, enum: formats },
@@ -43,6 +44,7 @@ export default defineSkill({
 
     query: {
       description: 'Get a value or some fields out of JSON, YAML, TOML, CSV or XML data: query, filter, reshape and extract with a JMESPath expression, such as people[?age > `30`].name',
+      annotations: { read_only: true },
       parameters: {
         text,
         format,
@@ -66,6 +68,7 @@ export default defineSkill({
 
     diff: {
       description: 'Compare two JSON, YAML, TOML, CSV or XML documents or settings by their values and give the differences as a JSON Patch (RFC 6902); an empty list when they are equal',
+      annotations: { read_only: true },
       parameters: {
         before: { ...text, description: 'The old document' },
         after: { ...text, description: 'The new document' },
@@ -82,6 +85,7 @@ export default defineSkill({
 
     patch: {
       description: 'Change a document by a JSON Patch (RFC 6902): add, remove, replace, move, copy and test operations, all or none. The result is JSON',
+      annotations: { read_only: true },
       parameters: {
         text,
         format,
@@ -126,6 +130,7 @@ export default defineSkill({
 
     validate: {
       description: 'Check whether data is valid: validate JSON, YAML, TOML, CSV or XML against a JSON Schema (2020-12, 2019-09 or draft 7) and list every fault with its place',
+      annotations: { read_only: true },
       parameters: {
         text,
         format,

@@ -39,6 +39,7 @@ export default defineSkill({
   tools: {
     list: {
       description: 'List the files and folders in a folder (directory) with their kind, size in bytes and time of the last change',
+      annotations: { read_only: true },
       parameters: { path, hidden, limit },
       async run ({ path, hidden, limit }, context) {
         const roots = await Roots.of(context.config)
@@ -64,6 +65,7 @@ export default defineSkill({
 
     tree: {
       description: 'Show the folders and files below a folder as a tree: the structure of a project at a glance',
+      annotations: { read_only: true },
       parameters: {
         path,
         depth: { type: 'integer', description: 'How many levels deep', default: 3, minimum: 1, maximum: 20 },
@@ -92,6 +94,7 @@ export default defineSkill({
 
     stat: {
       description: 'Tell about a file or folder: kind, size in bytes, when it was created and changed, who may read or write it (permissions), and its path without symbolic links',
+      annotations: { read_only: true },
       parameters: { path: file },
       async run ({ path }, context) {
         return await opened(path, context, async ({ stats, path: real }) => ({
@@ -109,6 +112,7 @@ export default defineSkill({
 
     read: {
       description: 'Read a text file: show the contents of a file, whole or a range of its lines',
+      annotations: { read_only: true },
       parameters: {
         path: file,
         from: { type: 'integer', description: 'First line, counted from 1', default: 1, minimum: 1 },
@@ -138,6 +142,7 @@ export default defineSkill({
 
     read_bytes: {
       description: 'Read bytes of a file, binary ones too, from an offset, as hex or base64',
+      annotations: { read_only: true },
       parameters: {
         path: file,
         offset: { type: 'integer', description: 'Where to begin, in bytes', default: 0, minimum: 0 },
@@ -154,6 +159,7 @@ export default defineSkill({
 
     find: {
       description: 'Find files and folders by name or path: where a file is, with a glob such as *.ts or src/**/*.test.js',
+      annotations: { read_only: true },
       parameters: {
         glob: {
           type: 'string',
@@ -186,6 +192,7 @@ export default defineSkill({
 
     search: {
       description: 'Search for a word, a text or a regular expression in the contents of files, such as source code (grep): lines that match, as path:line:text',
+      annotations: { read_only: true },
       parameters: {
         text: { type: 'string', description: 'What to look for', required: true, minLength: 1, maxLength: 10_000 },
         path: { ...path, description: 'The folder, or one file: absolute, beginning with `~/`, or relative to the first allowed folder' },

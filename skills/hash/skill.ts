@@ -34,12 +34,14 @@ export default defineSkill({
   tools: {
     text: {
       description: 'Hash a text: its digest (checksum) by MD5, SHA-1, SHA-2, SHA-3 or BLAKE2',
+      annotations: { read_only: true },
       parameters: { text, algorithm, encoding },
       run: ({ text, algorithm, encoding }) => createHash(algorithm).update(text, 'utf8').digest(encoding)
     },
 
     file: {
       description: 'Hash a file of any size: its digest (checksum) by MD5, SHA-1, SHA-2, SHA-3 or BLAKE2',
+      annotations: { read_only: true },
       parameters: { path: { ...path, required: true }, algorithm, encoding },
       timeout_ms: 600_000,
       run: async ({ path, algorithm, encoding }, context) => (await hashFile(path, algorithm, context)).digest(encoding)
@@ -47,6 +49,7 @@ export default defineSkill({
 
     verify: {
       description: 'Verify that a file or text is intact and unchanged: that it has the expected digest (checksum); fails when it has another',
+      annotations: { read_only: true },
       parameters: {
         text: { ...text, required: false, description: 'The text to check; give either this or `path`' },
         path: { ...path, description: `${path.description}; give either this or \`text\`` },
@@ -86,6 +89,7 @@ export default defineSkill({
 
     hmac: {
       description: 'Sign a text with a secret key (HMAC), such as the signature of a webhook or an API request',
+      annotations: { read_only: true },
       parameters: {
         text,
         key: {
@@ -103,6 +107,7 @@ export default defineSkill({
 
     uuid: {
       description: 'Generate unique identifiers (UUID, GUID): random ones (version 4), or ones that sort by the time they were made (version 7); one a line',
+      annotations: { read_only: true },
       parameters: {
         version: { type: 'integer', description: 'Version of the UUIDs', enum: [4, 7], default: 4 },
         count: { type: 'integer', description: 'How many', default: 1, minimum: 1, maximum: 1000 }
@@ -114,6 +119,7 @@ export default defineSkill({
 
     random: {
       description: 'Generate random bytes that nobody can guess: a password, a secret key or a token',
+      annotations: { read_only: true },
       parameters: {
         bytes: { type: 'integer', description: 'How many bytes', default: 32, minimum: 1, maximum: 65_536 },
         encoding

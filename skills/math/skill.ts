@@ -9,6 +9,7 @@ export default defineSkill({
   tools: {
     evaluate: {
       description: 'Calculate a mathematical expression: arithmetic, percent, powers, roots, logarithms, trigonometry, complex numbers, matrices, units, combinatorics (how many ways); with variables',
+      annotations: { read_only: true },
       parameters: {
         expression: {
           type: 'string',
@@ -52,6 +53,7 @@ export default defineSkill({
 
     statistics: {
       description: 'Compute statistics of a list of numbers: count, sum, mean (average), median, mode, min, max, variance, standard deviation and percentiles',
+      annotations: { read_only: true },
       parameters: {
         numbers: {
           type: 'array', description: 'The numbers', required: true, items: { type: 'number' }, minItems: 1,
@@ -70,6 +72,7 @@ export default defineSkill({
 
     convert_unit: {
       description: 'Convert a value from one unit of measurement to another: length (miles, km), mass, time, temperature (Celsius, Fahrenheit), speed, volume, energy, pressure, angle, data size (bytes, GiB) and compound units such as km/h',
+      annotations: { read_only: true },
       parameters: {
         value: { type: 'number', description: 'The value', required: true },
         from: {
@@ -89,6 +92,7 @@ export default defineSkill({
 
     convert_base: {
       description: 'Convert a number between bases 2 to 36, such as decimal, hexadecimal (hex), octal and binary; integers of any length',
+      annotations: { read_only: true },
       parameters: {
         number: {
           type: 'string',

@@ -19,6 +19,7 @@ export default defineSkill({
   tools: {
     tables: {
       description: 'List the tables and views of a SQLite database file',
+      annotations: { read_only: true },
       parameters: { database },
       timeout_ms: 10_000,
       run: ({ database }, context) => ask(database, {
@@ -29,6 +30,7 @@ export default defineSkill({
 
     schema: {
       description: 'Show the schema of a SQLite database: the CREATE statements of its tables, indexes, views and triggers',
+      annotations: { read_only: true },
       parameters: { database },
       timeout_ms: 10_000,
       run: ({ database }, context) => ask(database, {
@@ -39,6 +41,7 @@ export default defineSkill({
 
     columns: {
       description: 'List the columns of a table or view in a SQLite database: name, type, whether it may be null, default, primary key',
+      annotations: { read_only: true },
       parameters: { database, table },
       timeout_ms: 10_000,
       run: ({ database, table }, context) => ask(database, {
@@ -49,6 +52,7 @@ export default defineSkill({
 
     sample: {
       description: 'Show the first rows of a table or view in a SQLite database, as JSON',
+      annotations: { read_only: true },
       parameters: {
         database,
         table,
@@ -61,6 +65,7 @@ export default defineSkill({
 
     query: {
       description: 'Run a read-only SQL query (SELECT) on a SQLite database file and give the rows as JSON',
+      annotations: { read_only: true },
       parameters: {
         database,
         sql: {

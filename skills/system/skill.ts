@@ -9,6 +9,7 @@ export default defineSkill({
   tools: {
     overview: {
       description: 'Tell about this machine: operating system and version, host name, architecture, processors, memory in bytes, and how long it has been running since its last start (uptime, reboot)',
+      annotations: { read_only: true },
       parameters: {},
       run: () => ({
         system: type(), release: release(), version: version(), hostname: hostname(), architecture: arch(),
@@ -19,6 +20,7 @@ export default defineSkill({
 
     load: {
       description: 'Tell how busy or slow this machine is: load averages of its processors (CPU) over 1, 5 and 15 minutes, also per processor',
+      annotations: { read_only: true },
       parameters: {},
       run () {
         const averages = loadavg()
@@ -34,6 +36,7 @@ export default defineSkill({
 
     memory: {
       description: 'Tell how much memory (RAM) and swap this machine has, uses and has free, in bytes',
+      annotations: { read_only: true },
       parameters: {},
       async run () {
         const text = await readFile('/proc/meminfo', 'utf8').catch(() => undefined)
@@ -50,6 +53,7 @@ export default defineSkill({
 
     disk: {
       description: 'Tell how much disk space is free or used on the file system of a path, in bytes, and its inodes',
+      annotations: { read_only: true },
       parameters: { path: {
         type: 'string',
         description: 'A file or folder on it, absolute or relative to where Skillet runs',
@@ -69,6 +73,7 @@ export default defineSkill({
 
     processes: {
       description: 'List running processes: which programs run, and which use the most memory or processor time, the largest first; without their arguments',
+      annotations: { read_only: true },
       parameters: {
         sort: {
           type: 'string',

@@ -14,6 +14,7 @@ export default defineSkill({
   tools: {
     count: {
       description: 'Tell how long a text is: count its characters, words, lines and bytes. Characters are what a reader sees as one (grapheme clusters), code points are what Unicode counts, bytes are those of UTF-8',
+      annotations: { read_only: true },
       parameters: { text },
       run: ({ text }) => ({
         characters: countOf(graphemes.segment(text)),
@@ -40,6 +41,7 @@ export default defineSkill({
 
     replace: {
       description: 'Find and replace in a text: a literal text, or a regular expression (RE2 syntax) whose groups the replacement may use as $1 or ${name}',
+      annotations: { read_only: true },
       parameters: {
         text,
         find: { type: 'string', description: 'What to look for', required: true, minLength: 1, maxLength: 10_000 },
@@ -57,6 +59,7 @@ export default defineSkill({
 
     lines: {
       description: 'Work on the lines of a text: sort, sort by number, remove duplicates (unique), reverse, take the first (head) or last (tail) ones, number, trim, or drop empty ones',
+      annotations: { read_only: true },
       parameters: {
         text,
         operation: {
@@ -81,6 +84,7 @@ export default defineSkill({
 
     diff: {
       description: 'Compare two texts, such as two versions of one, line by line and show the difference as a unified diff; nothing when they are equal',
+      annotations: { read_only: true },
       parameters: {
         before: { type: 'string', description: 'The old text', required: true, maxLength: textMax },
         after: { type: 'string', description: 'The new text', required: true, maxLength: textMax },
@@ -104,6 +108,7 @@ export default defineSkill({
 
     slug: {
       description: 'Make a slug of a title or text, for a URL or a file name: lower case, without accents and signs, words joined by hyphens',
+      annotations: { read_only: true },
       parameters: {
         text: { type: 'string', description: 'The text', required: true, maxLength: 10_000 },
         length: {

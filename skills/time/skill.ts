@@ -25,6 +25,7 @@ export default defineSkill({
   tools: {
     now: {
       description: 'Tell the current date and time, today and now, in one or several time zones, with weekday, week of the year and Unix time',
+      annotations: { read_only: true },
       parameters: { zones: {
         type: 'array',
         description: 'Time zones: IANA names such as Asia/Tokyo, UTC, or offsets',
@@ -41,12 +42,14 @@ export default defineSkill({
 
     parse: {
       description: 'Read a date or time from a text or a Unix timestamp and tell its ISO 8601 form, weekday, week and day of the year, Unix time and UTC offset',
+      annotations: { read_only: true },
       parameters: { time, zone, format },
       run: ({ time, zone, format }) => describe(read(time, zone, format))
     },
 
     format: {
       description: 'Format a date or time: by tokens such as dd.MM.yyyy HH:mm, or as people of a language write it',
+      annotations: { read_only: true },
       parameters: {
         time,
         zone,
@@ -73,6 +76,7 @@ export default defineSkill({
 
     convert: {
       description: 'Convert a date and time from one time zone to others, such as that of another city',
+      annotations: { read_only: true },
       parameters: {
         time,
         from: { ...zone, description: `${zone.description}. One in the time itself comes first` },
@@ -93,6 +97,7 @@ export default defineSkill({
 
     add: {
       description: 'Add a duration to a date or time, or subtract it: the date some days, weeks or months from now or before; months and days by the calendar, hours and below by the clock',
+      annotations: { read_only: true },
       parameters: {
         time,
         zone,
@@ -113,6 +118,7 @@ export default defineSkill({
 
     difference: {
       description: 'Tell how long it is between two dates or times, such as an age or the days until a date: in years, months, days, hours and so on, and in all as seconds',
+      annotations: { read_only: true },
       parameters: {
         from: { ...time, description: `${time.description}. The earlier one, for a result that is not negative` },
         to: { ...time, description: 'The other time, in the same forms' },
@@ -141,6 +147,7 @@ export default defineSkill({
 
     cron: {
       description: 'Tell the next dates of a cron expression (schedule), such as 30 9 * * 1-5, in a time zone',
+      annotations: { read_only: true },
       parameters: {
         expression: {
           type: 'string',

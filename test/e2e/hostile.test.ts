@@ -102,19 +102,21 @@ t.test('nothing that a tool does ends the server', async t => {
   t.equal(server.child.exitCode, null)
 })
 
-t.test('modules that loop while they are read hold up neither the start nor others; they are refused by name', async t => {
-  const skills = join(home.folder, 'loops')
+for (const mode of ['off', 'auto']) t.test(`modules that loop while they are read hold up neither the start nor others; they are refused by name (${mode})`, async t => {
+  const skills = join(home.folder, `loops-${mode}`)
   const write = async (name: string, text: string): Promise<void> => {
     await mkdir(join(skills, name), { recursive: true })
     await writeFile(join(skills, name, 'skill.js'), text)
   }
   await write('good', skill('good'))
   for (const name of ['a-loop', 'b-loop', 'c-loop', 'm-loop', 'z-loop']) await write(name, skill(name, 'for (;;);'))
-  const gate = join(home.folder, 'gate')
+  const gate = join(skills, 'late', 'gate') // where a confined module can see it
   await write('late', skill('late', `import { existsSync } from 'node:fs'\nwhile (!existsSync(${JSON.stringify(gate)})) await new Promise(resolve => setTimeout(resolve, 10))`))
   // Longer than this test: what loops is still being read when the server listens.
-  await settings('[plugin.skills-directory]\ndescribe_ms = 60000\nwait_ms = 3000\n')
-  const args = ['--no-bundled-skills', '--skills', skills]
+  // A process takes longer to start than a thread.
+  const wait_ms = mode === 'off' ? 3_000 : 15_000
+  await settings(`[plugin.skills-directory]\ndescribe_ms = 60000\nwait_ms = ${wait_ms}\n`)
+  const args = ['--no-bundled-skills', '--skills', skills, '--isolation-mode', mode]
   const ran = await skillet(home, ['run', 'good:say', ...args])
   t.match(ran, { status: 0, stdout: /^good/ }, 'a command reads no other skill')
   const server = await startServer(home, args)

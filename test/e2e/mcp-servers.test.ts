@@ -148,7 +148,7 @@ t.test('servers elsewhere: by Streamable HTTP, by the older transport, and by th
   t.equal(list.listed.era, 'modern')
   const refused = remote(`${skillet.url}/mcp`, { Authorization: 'Bearer wrong' })
   t.match(await runMcp(executor, callOf(refused, 'execute', call)), {
-    status: 'failed', error: { message: /answers 401: it wants other credentials; give them in headers of \[mcp\]/ }
+    status: 'failed', error: { message: /answers 401: log in \(skillet login [^)]+\), or give credentials in headers of \[mcp\]/ }
   })
   const nowhere = remote(`http://127.0.0.1:${await freePort()}/mcp`)
   t.match(

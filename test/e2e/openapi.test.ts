@@ -8,6 +8,8 @@ interface Api {
   server: WebServer
   home: Home
   document: Record<string, unknown>
+  /** The status of each answer with the document. */
+  sent: number[]
 }
 
 /** An API that serves its own document, at /openapi.json. */
@@ -41,9 +43,17 @@ async function startApi (t: Test): Promise<Api> {
     },
     components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } } }
   }
+  const sent: number[] = []
   const server = await startWebServer((request, response) => {
     response.setHeader('content-type', 'application/json')
-    if (request.url === '/openapi.json') return response.setHeader('etag', '"1"').end(JSON.stringify(document))
+    if (request.url === '/openapi.json') {
+      const text = JSON.stringify(document)
+      const etag = `"${text.length}"`
+      if (request.headers['if-none-match'] === etag) response.writeHead(304).end()
+      else response.setHeader('etag', etag).end(text)
+      sent.push(response.statusCode)
+      return
+    }
     return response.end(JSON.stringify({ url: request.url, key: request.headers['x-key'] === 'the-secret-key' }))
   })
   const home = await makeHome()
@@ -51,11 +61,11 @@ async function startApi (t: Test): Promise<Api> {
     server.close()
     await home.remove()
   })
-  return { server, home, document }
+  return { server, home, document, sent }
 }
 
 t.test('a web API: shown, confirmed, called with its secret, updated with the names that it had', async t => {
-  const { server, home, document } = await startApi(t)
+  const { server, home, document, sent } = await startApi(t)
   const url = `${server.url}/openapi.json`
   const asked = await skillet(home, ['import', 'openapi', url])
   t.match(asked, { status: 2, stderr: /nobody can be asked/ })
@@ -82,6 +92,8 @@ t.test('a web API: shown, confirmed, called with its secret, updated with the na
   })
   t.match((await skillet(home, ['search', 'get', 'a', 'pet'])).stdout, /^pet-shop:pets_get/)
 
+  t.match(await skillet(home, ['update', 'pet-shop', '--yes']), { status: 0, stdout: /pet-shop is up to date/ })
+  t.equal(sent.at(-1), 304, 'a document that is as it was is not sent again')
   // Another operation whose name would be the same comes first.
   Object.assign(document['paths'] as object, {
     '/a': { get: { operationId: 'pets.get' } },

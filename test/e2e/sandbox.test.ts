@@ -6,7 +6,7 @@ import { below, gone } from '../support/processes.ts'
 import { makeHome, node, request, skillet, startServer } from '../support/program.ts'
 import { startWebServer } from '../support/web-server.ts'
 
-const home = await makeHome()
+const home = await makeHome({ confined: true })
 t.teardown(home.remove)
 const folder = join(home.skills, 'probe')
 mkdirSync(folder, { recursive: true })

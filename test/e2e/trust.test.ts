@@ -12,7 +12,7 @@ const js = (says: string): string =>
   `export default { description: 'Code', tools: { say: { description: 'Say', run: () => '${says}' } } }\n`
 
 async function homeOf (t: Test): Promise<Home> {
-  const home = await makeHome()
+  const home = await makeHome({ confined: true })
   t.teardown(() => home.remove())
   home.env['SKILLET_SKILLS_BUNDLED'] = 'false'
   await mkdir(join(home.skills, 'demo'), { recursive: true })
@@ -159,14 +159,14 @@ t.test('on a terminal it asks, and before it runs a module that the lock keeps f
   )
   t.match(
     answerInTerminal(home, ['trust', 'code'], ['no']),
-    /Run it now, in a thread\? \[y\/N\] [\s\S]*Nothing was changed\./
+    /Run it now\? \[y\/N\] [\s\S]*Nothing was changed\./
   )
   await t.rejects(stat(ran), { code: 'ENOENT' }, 'its module was not run')
   t.match(
-    answerInTerminal(home, ['trust', 'code'], ['y', 'n']),
+    answerInTerminal(home, ['trust', 'code'], ['y', 'y', 'n']),
     /code:say[\s\S]*Trust the skill code with this content\? \[y\/N\] [\s\S]*Nothing was changed\./
   )
   await readFile(ran)
-  t.match(answerInTerminal(home, ['trust', 'code'], ['y', 'y']), /is trusted, until one of its files changes/)
+  t.match(answerInTerminal(home, ['trust', 'code'], ['y', 'y', 'y']), /is trusted, until one of its files changes/)
   t.match((await skillet(home, ['run', 'code:say'])).stdout, 'one')
 })

@@ -221,7 +221,7 @@ t.test('where the way to the proxy can\'t be had, no command runs', { skip }, as
   const attempt = async (more: object): Promise<HelperAnswer> => {
     const helper = new HelperProcess({ ...program, args, ...more })
     t.teardown(() => helper.close())
-    helper.keepRules(1, [{ path: '/', access: 'read' }], { memory_bytes_max: 0, processes_max: 0 })
+    helper.keepRules(1, [{ path: '/', access: 'read' }], { memory_bytes_max: 0, processes_max: 0, cpu_ms_max: 0 })
     return await tryHelper(helper, { PATH: process.env['PATH'] ?? '' }, 1)
   }
   t.match(await attempt({ takeSocket: async () => () => {} }), { type: 'ended', exit_code: 0 }, 'it could be had')

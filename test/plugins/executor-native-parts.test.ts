@@ -37,7 +37,7 @@ const toHelper: fc.Arbitrary<ToHelper> = fc.oneof(
 )
 const fromHelper: fc.Arbitrary<FromHelper> = fc.oneof(
   fc.record({ type: fc.constant('started' as const), id, pid: fc.integer({ min: 2, max: 2 ** 22 }) }),
-  fc.record({ type: fc.constant('output' as const), id }),
+  fc.record({ type: fc.constant('output' as const), id, stream: fc.constantFrom('stdout', 'stderr') }),
   fc.record({ type: fc.constant('refused' as const), id, why: fc.constantFrom(...refusals), system_code: text }),
   fc.record({
     type: fc.constant('ended' as const), id, exceeded: fc.constantFrom(...excesses), stdout_bytes: fc.maxSafeNat(),
@@ -205,7 +205,7 @@ t.test('a helper that says what none may is ended, and its run with it', async t
     'started twice': [started, started],
     'refused after it started': [started, encode({ type: 'refused', id: 1, why: 'missing', system_code: '' })],
     'ended before it started': [encode(ended)],
-    'output that nobody listens to': [started, encode({ type: 'output', id: 1 }, Buffer.alloc(1))],
+    'output that nobody listens to': [started, encode({ type: 'output', id: 1, stream: 'stdout' }, Buffer.alloc(1))],
     'more output than is kept': [started, encode({ ...ended, stdout_bytes: 100 }, Buffer.alloc(11))],
     'more output than there was': [started, encode(ended, Buffer.alloc(4))],
     'a status that none has': [started, number(ended, 8, 256)],

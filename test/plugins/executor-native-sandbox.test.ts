@@ -443,7 +443,8 @@ t.test('where it can\'t be had, a command fails, says why, and never runs withou
       isolation, probe: () => tryLevels(undefined), book: new RuleBook([]), helpers: undefined, log, health
     })
     const executor = new NativeExecutor({
-      processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/', outputBytesMax: 1000, answer_ms: 15_000,
+      processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/',
+      outputBytesMax: 1000, liveBytesMax: 1000, answer_ms: 15_000,
       log, health
     })
     t.teardown(() => executor.close())

@@ -10,7 +10,7 @@ import native from '../../plugins/executor-native/index.ts'
 import { Confiner } from '../../plugins/executor-native/sandbox/confiner.ts'
 import { examineSandbox } from '../../plugins/executor-native/sandbox/examine.ts'
 import { tryLevels } from '../../plugins/executor-native/sandbox/try-levels.ts'
-import { limitsOf } from '../../plugins/executor-native/sandbox/limits.ts'
+import { limitsOf } from '../../plugins/toolkit/sandbox/limits.ts'
 import type { Lacking } from '../../plugins/toolkit/sandbox/levels.ts'
 import { RuleBook } from '../../plugins/toolkit/sandbox/rules.ts'
 import { until } from '../../plugins/testing/until.ts'
@@ -172,16 +172,36 @@ for (const level of ['sandbox', 'strict'] as const) {
       status: 'success'
     })
   })
+
+  t.test(`a command has a limit of processor time at the level ${level}`, { skip }, async t => {
+    const executor = await openAt(t, level)
+    const spin = 'while :; do :; done'
+    const limited = { cpu_ms_max: 500 }
+    const tooMuch = { status: 'failed', error: { message: /subject:tool used more than 500 ms of processor time/ } }
+    t.match(await runCall(executor, shell(spin, limited)), tooMuch)
+    t.match(await runCall(executor, shell(`setsid sh -c '${spin}' & sleep 60`, limited)), tooMuch, 'in another session')
+    t.match(await runCall(executor, shell(`(${spin}) & (${spin}) & wait`, limited)), tooMuch, 'in several processes')
+    const short = 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'
+    t.match(
+      await runCall(executor, shell(`while :; do sh -c '${short}'; done`, limited)), tooMuch, 'in one after the other'
+    )
+    t.match(
+      await runCall(executor, shell(`while :; do (sh -c '${short}' &) ; sleep 0.02; done`, { cpu_ms_max: 200 })),
+      { status: 'failed', error: { message: /used more than 200 ms/ } }, 'in processes that lose their parents'
+    )
+    t.match(await runCall(executor, shell('sleep 1', limited)), { status: 'success' })
+  })
 }
 
 t.test('the smaller limit of user and skill counts', async t => {
-  const { isolation } = completeConfig({ isolation: { memory_bytes_max: 1000 * mebibyte, processes_max: 0 } })
+  const given = { memory_bytes_max: 1000 * mebibyte, processes_max: 0, cpu_ms_max: 900 }
+  const { isolation } = completeConfig({ isolation: given })
   const { permissions } = shell('true').skill
   t.same(limitsOf(permissions, isolation), {
-    memory_bytes_max: 1000 * mebibyte, processes_max: 0
+    memory_bytes_max: 1000 * mebibyte, processes_max: 0, cpu_ms_max: 900
   })
-  t.same(limitsOf({ ...permissions, memory_bytes_max: 2000 * mebibyte, processes_max: 7 }, isolation), {
-    memory_bytes_max: 1000 * mebibyte, processes_max: 7
+  t.same(limitsOf({ ...permissions, memory_bytes_max: 2000 * mebibyte, processes_max: 7, cpu_ms_max: 70 }, isolation), {
+    memory_bytes_max: 1000 * mebibyte, processes_max: 7, cpu_ms_max: 70
   })
 })
 
@@ -235,7 +255,8 @@ t.test('a skill that demands this level never runs below it', async t => {
     isolation, probe: () => tryLevels(undefined), book: new RuleBook([]), helpers: undefined, log: silentLogger, health
   })
   const executor = new NativeExecutor({
-    processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/', outputBytesMax: 1000, answer_ms: 15_000,
+    processes: 2, helpers: 1, compiled: undefined, confiner, directory: '/',
+    outputBytesMax: 1000, liveBytesMax: 1000, answer_ms: 15_000,
     log: silentLogger, health
   })
   t.teardown(() => executor.close())

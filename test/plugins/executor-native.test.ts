@@ -272,7 +272,8 @@ t.test('parameters that can\'t be run are refused before there is a run', async 
 /** An executor with a compiled helper, where one is given. */
 function make (t: Test, compiled: HelperProgram | undefined): NativeExecutor {
   const executor = new NativeExecutor({
-    processes: 2, helpers: 1, compiled, directory: '/', outputBytesMax: 1024, answer_ms: 4000, log: silentLogger,
+    processes: 2, helpers: 1, compiled, directory: '/',
+    outputBytesMax: 1024, liveBytesMax: 1024, answer_ms: 4000, log: silentLogger,
     health: { degrade () {}, recover () {}, warn () {} }
   })
   t.teardown(() => executor.close())

@@ -71,7 +71,9 @@ const program = fileURLToPath(new URL('../support/script-attack.js', import.meta
 interface Server { died: string | undefined, told: Attacked | undefined, pid: number }
 
 /** Starts a server of its own, which one script attacks, beside another. */
-async function attack (mode: 'off' | 'auto', kind: string, more: JsonObject = {}, module = 'escapes'): Promise<Server> {
+async function attack (
+  mode: 'off' | 'auto' | 'strict', kind: string, more: JsonObject = {}, module = 'escapes'
+): Promise<Server> {
   const file = module === 'escapes' ? fixture(module) : module
   const child = spawn(process.execPath, [program, mode, data, file, JSON.stringify({ kind, ...more })], {
     env: { PATH: process.env['PATH'], HOME: user, SERVER_SECRET: 'of the server' },
@@ -95,6 +97,15 @@ async function eachTogether<T> (items: readonly T[], work: (item: T) => Promise<
   await Promise.all([takeAll(), takeAll(), takeAll()])
 }
 
+/** A library that accesses memory that is not there, as soon as it is loaded: a native call that crashes. */
+function compileSegfault (): string {
+  const library = join(home, 'segfault.node')
+  const code = '__attribute__((constructor)) static void crash(void) { *(volatile int *)8 = 1; }'
+  const { status, stderr } = spawnSync('cc', ['-shared', '-fPIC', '-x', 'c', '-', '-o', library], { input: code })
+  if (status !== 0) throw new Error(`no library: ${String(stderr)}`)
+  return library
+}
+
 const textOf = (outcome: Outcome | undefined): string =>
   outcome?.status === 'failed' ? outcome.error.message : outcome?.output ?? ''
 
@@ -104,6 +115,7 @@ t.test('what a script can do to its own process harms its own run only', { skip 
   const memory = /ran out of memory/
   /** What becomes of the run, and whether a server with threads is ended by it, where that is safe to show. */
   const attacks: Record<string, { becomes: RegExp, ends?: true }> = {
+    segfault: { becomes: /ended its process/, ends: true },
     kill: { becomes: ended, ends: true }, crash: { becomes: ended, ends: true }, abort: { becomes: ended },
     close: { becomes: ended, ends: true }, exit: { becomes: ended }, killAll: { becomes: /ESRCH|ended its process/ },
     buffer: { becomes: memory }, shared: { becomes: memory }, wasm: { becomes: memory }, heap: { becomes: memory },
@@ -114,17 +126,22 @@ t.test('what a script can do to its own process harms its own run only', { skip 
     missing: { becomes: /too short|invalid ELF/ }, inspect: { becomes: /^opened$/ }, patch: { becomes: /^patched$/ },
     spin: { becomes: /^$/ }, bomb: { becomes: /memory|^$/ }
   }
+  /** One of each sort is tried at the level `strict` too. */
+  const strictly = new Set(['segfault', 'kill', 'close', 'wasm', 'child', 'notJson', 'shapes', 'patch', 'missing'])
+  const library = compileSegfault()
   await eachTogether(Object.entries(attacks), async ([kind, { becomes, ends }]) => {
-    if (ends === true) t.ok((await attack('off', kind)).died, `${kind}: ends a server with threads`)
-    const { died, told } = await attack('auto', kind)
-    t.equal(died, undefined, `${kind}: the server goes on`)
-    t.match(textOf(told?.attack), becomes, `${kind}: its own run`)
-    t.equal(told?.isolation, 'sandbox')
-    t.match(told, {
-      during: { status: 'success', output: 'slept' }, after: { status: 'success', output: 'well' },
-      // What a skill has broken it may meet itself, and no other.
-      ...(kind !== 'patch' && { again: { status: 'success', output: 'again' } })
-    }, `${kind}: the runs beside it and after it`)
+    if (ends === true) t.ok((await attack('off', kind, { library })).died, `${kind}: ends a server with threads`)
+    for (const mode of strictly.has(kind) ? ['auto', 'strict'] as const : ['auto'] as const) {
+      const { died, told } = await attack(mode, kind, { library })
+      t.equal(died, undefined, `${kind}: the server goes on`)
+      t.match(textOf(told?.attack), becomes, `${kind}: its own run`)
+      t.equal(told?.isolation, mode === 'auto' ? 'sandbox' : 'strict')
+      t.match(told, {
+        during: { status: 'success', output: 'slept' }, after: { status: 'success', output: 'well' },
+        // What a skill has broken it may meet itself, and no other.
+        ...(kind !== 'patch' && { again: { status: 'success', output: 'again' } })
+      }, `${kind}: the runs beside it and after it`)
+    }
   })
   t.equal((await attack('auto', 'spin')).told?.attack.status, 'timeout')
 })
@@ -151,9 +168,11 @@ t.test('what a script can read and reach, it can no more in the sandbox', { skip
   await eachTogether(attacks, async ({ kind, more, harms, stopped }) => {
     const name = `${kind} ${JSON.stringify(more)}`
     t.match(textOf((await attack('off', kind, more)).told?.attack), harms, `${name}: in a thread`)
-    const { told } = await attack('auto', kind, more)
-    t.match(textOf(told?.attack), stopped, `${name}: in the sandbox`)
-    t.equal(told?.isolation, 'sandbox')
+    for (const mode of ['auto', 'strict'] as const) {
+      const { told } = await attack(mode, kind, more)
+      t.match(textOf(told?.attack), stopped, `${name}: with ${mode}`)
+      t.equal(told?.isolation, mode === 'auto' ? 'sandbox' : 'strict')
+    }
   })
   t.match(textOf((await attack('auto', 'read', { path: join(user, 'open.txt') })).told?.attack), /^open$/)
   const hidden = join(data, 'cache/skills/module.mjs')

@@ -76,7 +76,7 @@ t.test('the tools are those that the server listed last, and a change of the lis
   await until(async () => changes > 0 && (await load()).skills[0]?.tools.length === 1)
   t.match((await load()).skills[0], {
     version: '2.1', instructions: 'Ask it.', description: 'Ask it.',
-    tools: [{ name: 'now', timeout_ms: 5000, target: { name: 'now', annotations: { readOnlyHint: true } } }]
+    tools: [{ name: 'now', timeout_ms: 5000, annotations: { read_only: true }, target: { name: 'now' } }]
   })
   await writeToolList(list_file, { way, listed: { tools }, fault: 'it died' })
   await until(async () => (await load()).warnings?.[0]?.warning.includes('it died') === true)

@@ -301,6 +301,23 @@ t.test('a thread that dies or hangs', async t => {
     t.match(embedder.reason, /died 3 times, last because it said what makes no sense/)
   })
 
+  await t.test('a model that lacks something is tried again, until it is there', async t => {
+    const models_dir = join(t.testdir(), 'model')
+    let changes = 0
+    const embedder = new Embedder({
+      model: 'lacks', models_dir, allow_download: false, threads: 1, cache: new MemoryCache(), log: silentLogger,
+      thread, again_ms: 10, onChange () { changes++ }
+    })
+    t.teardown(() => embedder.close())
+    embedder.index(['a tool'])
+    embedder.start()
+    await until(() => embedder.state === 'failed' && changes > 6)
+    t.match(embedder.reason, /there is no .*model/)
+    await writeFile(models_dir, '')
+    await until(() => embedder.state === 'ready')
+    t.equal(embedder.reason, undefined)
+  })
+
   await t.test('a query that nobody waits for is forgotten', async t => {
     const embedder = start(t, 'hangs')
     await until(() => embedder.state === 'ready')

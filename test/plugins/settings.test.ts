@@ -1,5 +1,6 @@
 import t from 'tap'
 import { configSchema, sectionsOf, type AnyPlugin } from '../../kernel/index.ts'
+import container from '../../plugins/executor-container/index.ts'
 import api from '../../plugins/executor-http/index.ts'
 import mcpServers from '../../plugins/executor-mcp/index.ts'
 import native from '../../plugins/executor-native/index.ts'
@@ -17,7 +18,8 @@ import memory from '../../plugins/storage-memory/index.ts'
 
 t.test('the program knows all sections of its plugins, and no others', async t => {
   const plugins: AnyPlugin[] = [
-    api, native, worker, mcpServers, http, mcp, stdio, search, skills, engine, engineExecutor, lmdb, memory
+    api, native, container, worker, mcpServers, http, mcp, stdio, search, skills, engine,
+    engineExecutor, lmdb, memory
   ]
   const declared = plugins.flatMap(sectionsOf)
   const named = ({ name, schema }: typeof declared[number]): string =>

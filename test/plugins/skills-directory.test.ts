@@ -52,7 +52,11 @@ async function open (
 ): Promise<{ source: SkillSource, data_dir: string, close: () => Promise<void> }> {
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
   const opened = await openPlugin(plugin, {
-    config: { skills: { bundled: false, directories, trusted }, plugin: { 'skills-directory': { wait_ms: 60_000 } } }
+    // Modules run in threads: the sandbox has its own tests, and some of these count how often a module ran.
+    config: {
+      isolation: { mode: 'off' }, skills: { bundled: false, directories, trusted },
+      plugin: { 'skills-directory': { wait_ms: 60_000 } }
+    }
   })
   t.teardown(() => opened.close())
   return { source: opened.service, data_dir: opened.data_dir, close: opened.close }
@@ -210,8 +214,8 @@ t.test('each broken skill gives one clear line, and the others serve', async t =
       /^SKILL\.md:\d+:\d+ has frontmatter that is not valid YAML/
     ],
     'runtime': [
-      { 'skill.toml': `runtime = "wasm"\n${good}` },
-      /^skill\.toml\/runtime must be one of "native", "script", "agent", "http", "mcp"$/
+      { 'skill.toml': `runtime = "python"\n${good}` },
+      /^skill\.toml\/runtime must be one of "native", "script", "agent", "http", "mcp", "container", "wasm"$/
     ],
     'two-tools': [
       { 'skill.toml': `${good}\n[[tools]]\nname = "say"\ndescription = "x"\ncommand = ["x"]\n` },
@@ -495,6 +499,7 @@ t.test('a module that hangs, exits, or uses up its memory costs its own skill al
   })
   process.env['XDG_CONFIG_HOME'] = '/nonexistent'
   const opened = await openPlugin(plugin, { config: {
+    isolation: { mode: 'off' },
     skills: { bundled: false, directories: [skills] },
     execution: { heap_bytes_max: 64 * 1_048_576 },
     plugin: { 'skills-directory': { describe_ms: 4000, wait_ms: 60_000 } }
@@ -512,6 +517,7 @@ t.test('a module that hangs, exits, or uses up its memory costs its own skill al
     'memory/skill.js': 'const all = []; for (;;) all.push(new Array(1000).fill(all.length))'
   })
   const patient = await openPlugin(plugin, { config: {
+    isolation: { mode: 'off' },
     skills: { bundled: false, directories: [greedy] },
     execution: { heap_bytes_max: 64 * 1_048_576 },
     plugin: { 'skills-directory': { describe_ms: 60_000, wait_ms: 600_000 } }

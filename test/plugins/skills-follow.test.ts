@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { Scope, silentLogger, type LoadedSkills } from '../../kernel/index.ts'
+import { completeConfig, Scope, silentLogger, type LoadedSkills } from '../../kernel/index.ts'
 import { Describing } from '../../plugins/skills-directory/descriptions/skill-descriptions.ts'
 import { Follow, type FollowOptions } from '../../plugins/skills-directory/library/follow.ts'
 import { Interpreters } from '../../plugins/skills-directory/descriptions/interpreters.ts'
@@ -36,14 +36,17 @@ async function follow (
   await mkdir(join(root, 'one'))
   const library = (data: string): Library => {
     const describing = new Describing({
-      heap_bytes_max: 268_435_456, data_dir: join(root, data), describe_ms: 60_000, log: silentLogger
-    })
+      // Modules run in threads: processes would take most of the time.
+      config: completeConfig({ isolation: { mode: 'off' } }), data_dir: join(root, data), log: silentLogger,
+      health: { degrade () {}, recover () {}, warn () {} }
+    }, 60_000)
     scope.defer(() => describing.close())
     const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
     return new Library({
       places,
       trust: new SkillTrust({ directories: [], locked: false }),
       describing,
+      confines: false,
       interpreters: new Interpreters({}),
       list_ms: 60_000,
       patience_ms,
@@ -266,6 +269,30 @@ t.test('where the system gives no more watchers, changes are found by looking, a
   await writeFile(join(root, 'one', 'a', 'skill.toml'), toml('two'))
   await until(() => library.loaded.skills[0]?.description === 'Says two')
   t.equal(opened, closed, 'no watcher is left')
+})
+
+t.test('watchers that failed are tried again, and health recovers when all of them work', async t => {
+  let fails = true
+  let opened = 0
+  const { root, library, degraded } = await follow(t, {
+    again_ms: 20,
+    open () {
+      const watcher = Object.assign(new EventEmitter(), { async close () {} })
+      opened++
+      setImmediate(() => {
+        if (fails) watcher.emit('error', Object.assign(new Error('too many open files'), { code: 'EMFILE' }))
+        watcher.emit('ready') // as chokidar does after an error, too
+      })
+      return watcher as unknown as ReturnType<NonNullable<FollowOptions['open']>>
+    }
+  })
+  await mkdir(join(root, 'one', 'a'))
+  await writeFile(join(root, 'one', 'a', 'skill.toml'), toml('one'))
+  await until(() => opened >= 3)
+  t.match(degraded(), /found by looking every 2 s: .*too many open files/)
+  fails = false
+  await until(() => degraded() === undefined)
+  await until(() => library.loaded.skills.length === 1)
 })
 
 t.test('a tool that breaks while it is edited: its skill goes on serving as it was, and the fault is told', async t => {

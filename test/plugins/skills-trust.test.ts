@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FSWatcher } from 'chokidar'
 import t, { type Test } from 'tap'
-import { Scope, silentLogger, type SkillDefinition } from '../../kernel/index.ts'
+import { completeConfig, Scope, silentLogger, type SkillDefinition } from '../../kernel/index.ts'
 import { Describing } from '../../plugins/skills-directory/descriptions/skill-descriptions.ts'
 import { Interpreters } from '../../plugins/skills-directory/descriptions/interpreters.ts'
 import { Follow } from '../../plugins/skills-directory/library/follow.ts'
@@ -51,13 +51,16 @@ async function world (
   const file = new TrustFile(join(root, 'config'))
   const again = async (): Promise<Library> => {
     const describing = new Describing({
-      heap_bytes_max: 268_435_456, data_dir: join(root, 'data'), describe_ms: 60_000, log: silentLogger
-    })
+      // Modules run in threads: those of this test write down that they ran.
+      config: completeConfig({ isolation: { mode: 'off' } }), data_dir: join(root, 'data'), log: silentLogger,
+      health: { degrade () {}, recover () {}, warn () {} }
+    }, 60_000)
     scope.defer(() => describing.close())
     const trust = new SkillTrust({ directories: directories.map(name => join(root, name)), file, locked })
     const places = ['one', 'two'].map(name => ({ path: join(root, name), named: false, bundled: false }))
     const library = new Library({
-      places, trust, describing, interpreters: new Interpreters({}), list_ms: 60_000, patience_ms: 50, wait_ms: 60_000
+      places, trust, describing, confines: false, interpreters: new Interpreters({}), list_ms: 60_000,
+      patience_ms: 50, wait_ms: 60_000
     })
     await library.load(never)
     return library
@@ -242,7 +245,7 @@ t.test('every file of a trusted skill is watched, and the file behind a link', a
       found ||= paths.some(one => path.startsWith(one)) && typeof ignored === 'function' && !ignored(path)
       return Object.assign(new FSWatcher(), { async close () {} })
     }
-    new Watchers({ open, log: silentLogger, hint: () => {}, failed: () => {} }).follow(library.shelves)
+    new Watchers({ open, log: silentLogger, hint: () => {}, failed: () => {}, works: () => {} }).follow(library.shelves)
     return found
   }
   const paths =

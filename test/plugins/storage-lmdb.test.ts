@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import type { ExecutionSummary, StoredExecution } from '../../kernel/index.ts'
+import type { ExecutionSummary, Storage, StoredExecution } from '../../kernel/index.ts'
 import { checkFile } from '../../plugins/storage-lmdb/check-file.ts'
+import { checkWhole } from '../../plugins/storage-lmdb/file/check.ts'
 import { openEnvironment } from '../../plugins/storage-lmdb/environment.ts'
 import lmdb, { fileName } from '../../plugins/storage-lmdb/index.ts'
 import { Names } from '../../plugins/storage-lmdb/names.ts'
@@ -108,9 +109,36 @@ t.test('a history of format 2 is read, added to, and pruned beside what has not 
   )
   await close()
   const after = await openFile(data_dir)
-  t.strictSame([after.meta.get('format'), after.meta.get('bounds')], ['3', '4 5 1'])
+  t.strictSame([after.meta.get('format'), after.meta.get('bounds')], ['5', '4 5 1'])
   t.strictSame([after.executions, after.ids, after.details, after.aside].map(db => db.getCount()), [3, 3, 1, 1])
   await after.close()
+})
+
+t.test('columns of format 3 are read, checked and added to, with the durations of the rows', async t => {
+  const data_dir = t.testdir()
+  const old = [3, 70_000, 0].map(duration_ms => makeStored({ duration_ms }))
+  const first = await openPlugin(lmdb, { data_dir })
+  for (const each of old) first.service.save(each)
+  await first.close()
+  const env = await openFile(data_dir)
+  await env.transact(() => { // as it was written by format 3, without durations
+    env.meta.putSync('format', '3')
+    env.columns.putSync(0, (env.columns.get(0) ?? new Uint8Array()).slice(0, 11 * 256))
+  })
+  await env.close()
+  const file = join(data_dir, fileName)
+  t.match(await checkWhole(file), { executions: 3 })
+  const durations = async (service: Storage): Promise<number[]> => {
+    const found: number[] = []
+    await service.visit({}, () => (_status, _created_ms, duration_ms) => { found.push(duration_ms) })
+    return found.toSorted((a, b) => a - b)
+  }
+  const { service, close } = await openPlugin(lmdb, { data_dir })
+  t.teardown(close)
+  t.strictSame(await durations(service), [0, 3, 70_000])
+  service.save(makeStored({ duration_ms: 12 }))
+  await service.commit()
+  t.strictSame(await durations(service), [0, 3, 12, 70_000], 'the chunk has both kinds now')
 })
 
 t.test('what was set aside leaves nothing when it has ended, in whatever process', async t => {
@@ -185,7 +213,7 @@ t.test('a file of a newer format, of another program, or that can not be written
   const env = await openFile(join(newer, 'newer'))
   await env.transact(() => { env.meta.putSync('format', '99') })
   await env.close()
-  await refused(join(newer, 'newer'), /newer\/history\.mdb has format 99, made by a newer version; this one knows formats up to 3/)
+  await refused(join(newer, 'newer'), /newer\/history\.mdb has format 99, made by a newer version; this one knows formats up to 5/)
   const file = join(newer, 'other', fileName)
   const other = await openEnvironment(file, async () => {})
   await other.close()

@@ -9,6 +9,12 @@ import type { Fate } from './storage.ts'
 export type Step =
   /** A client asks a process to execute. `known`: it learns the id before the end. `gone`: it does not wait. */
   | { do: 'execute', process: number, known: boolean, gone: boolean }
+  /** A client asks a process for an asynchronous run, which may wait so long. `asks`: it has to be approved. */
+  | { do: 'submit', process: number, priority: number, queue_ms: number, asks: boolean }
+  /** A person decides, in a process, on an execution that waits for an approval. */
+  | { do: 'decide', process: number, which: number, approve: boolean }
+  /** A client asks a process for a run with one of a few keys. */
+  | { do: 'once', process: number, key: number, asynchronous: boolean }
   /** A client asks a process to cancel an execution, of this or another process. */
   | { do: 'cancel', process: number, which: number }
   /** A client that waits for an execution goes away. */
@@ -57,12 +63,26 @@ const happening = fc.constantFrom<Happening>(
   'success without start', 'timeout without start', 'start again', 'lose'
 )
 
+const day_ms = 86_400_000
+
 /** True for one in ten. */
 const rarely = fc.nat({ max: 9 }).map(number => number === 9)
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 24, arbitrary: fc.record({ do: fc.constant('execute'), process, known: fc.boolean(), gone: rarely }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('submit'), process, priority: fc.nat({ max: 1 }),
+      queue_ms: fc.constantFrom(3_000, day_ms, day_ms), asks: fc.boolean()
+    })
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('once'), process, key: fc.nat({ max: 2 }), asynchronous: fc.boolean() })
+  },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('cancel'), process, which }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('decide'), process, which, approve: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('leave'), which }) },
   { weight: 28, arbitrary: fc.record({ do: fc.constant('storage'), process, which, fate }) },
   { weight: 24, arbitrary: fc.record({ do: fc.constant('run'), process, which, happening }) },

@@ -1,5 +1,6 @@
 import {
-  Bus, Canceller, SkilletError, silentLogger, type Config, type Execution, type ExecutionStatus, type ProcessIdentity
+  Bus, Canceller, SkilletError, silentLogger, type Config, type Decision, type Execution, type ExecutionStatus,
+  type JsonObject, type ProcessIdentity
 } from '../../kernel/index.ts'
 import { Executions } from '../../kernel/executions/executions.ts'
 import { Recovery } from '../../kernel/executions/recovery.ts'
@@ -19,7 +20,7 @@ export interface World {
   readonly pending_max: number
   readonly alive: Set<string>
   /** Told of each run that the kernel gives to an executor. */
-  began (run: SimulatedRun): void
+  began (run: SimulatedRun, process: SimulatedProcess): void
   /** Told of each tool that starts. */
   started (run: SimulatedRun): void
 }
@@ -40,10 +41,19 @@ export interface Request extends Reply {
   run: SimulatedRun | undefined
 }
 
-/** A request to cancel, and its reply. */
+/** A request to cancel, or a decision, and its reply. */
 export interface Cancellation extends Reply {
   readonly process: SimulatedProcess
   readonly id: string
+}
+
+/** A request for an asynchronous run, or for one with a key: the reply to the first is not the end. */
+export interface Submission extends Reply {
+  readonly process: SimulatedProcess
+  readonly asynchronous: boolean
+  readonly key: number | undefined
+  /** The status that the client received. */
+  status: ExecutionStatus | undefined
 }
 
 /** A process with the real code of executions, on a simulated storage and executor. */
@@ -70,7 +80,7 @@ export class SimulatedProcess {
     this.identity = { pid: 1, started }
     world.alive.add(started)
     this.storage = new SimulatedStorage(world.disk, world.pending_max)
-    this.executor = new SimulatedExecutor(world.began, world.started)
+    this.executor = new SimulatedExecutor(run => { world.began(run, this) }, world.started)
     const bus = new Bus(silentLogger)
     if (listens) bus.on('transition', ({ execution_id, status }) => { this.#hear(execution_id, status) })
     this.#executions = new Executions({
@@ -83,6 +93,8 @@ export class SimulatedProcess {
       log: silentLogger,
       processes: { thisProcess: () => this.identity, isAlive: ({ started }) => world.alive.has(started) }
     })
+    this.#executions.adoptWith(({ parameters, transport, key, queue }) =>
+      ({ skill, tool, parameters, timeout_ms: queue?.timeout_ms ?? 0, transport, key }))
     this.#recovery = new Recovery(this.#executions, silentLogger)
     void this.#boot()
   }
@@ -117,6 +129,28 @@ export class SimulatedProcess {
       demand(error instanceof SkilletError && error.code === 'OVERLOADED', 'only an overload refuses', String(error))
       request.error = error
     }
+  }
+
+  /** @param queue how an asynchronous run waits; undefined for another one */
+  submit (
+    submission: Submission, parameters: JsonObject, queue: { priority: number, queue_ms: number } | undefined,
+    acknowledge: (execution: Execution) => void
+  ): void {
+    const job = { skill, tool, parameters, timeout_ms: 1_000, transport: 'http', key: null } as const
+    const once = submission.key === undefined
+      ? undefined
+      : { key: `key ${submission.key}`, fingerprint: 'same', expires_ms: Number.POSITIVE_INFINITY }
+    if (queue !== undefined) void this.#reply(submission, this.#executions.submit(job, queue, once), acknowledge)
+    else if (once !== undefined) {
+      void this.#reply(submission, this.#executions.runOnce(job, once, new Canceller()), acknowledge)
+    }
+  }
+
+  decide (
+    reply: Cancellation, digest: string, decision: Decision['decision'], acknowledge: (execution: Execution) => void
+  ): void {
+    const decided = this.#executions.decide(reply.id, { decision, by: 'terminal', digest }, new Canceller())
+    void this.#reply(reply, decided, acknowledge)
   }
 
   cancel (cancellation: Cancellation, acknowledge: (execution: Execution) => void): void {

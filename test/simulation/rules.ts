@@ -2,7 +2,8 @@ import type { Execution, ExecutionStatus, StoredExecution } from '../../kernel/i
 
 /** The transitions that an execution may take, written down once more: the kernel's own table is what is tested. */
 const allowed: Readonly<Record<ExecutionStatus, readonly ExecutionStatus[]>> = {
-  queued: ['running', 'failed', 'cancelled', 'interrupted'],
+  queued: ['waiting', 'running', 'failed', 'timeout', 'cancelled', 'interrupted'],
+  waiting: ['queued', 'cancelled', 'interrupted'],
   running: ['success', 'failed', 'timeout', 'cancelled', 'interrupted'],
   success: [],
   failed: [],
@@ -22,13 +23,18 @@ export function isFinalStatus (status: ExecutionStatus): boolean {
   return allowed[status].length === 0
 }
 
-/** Statuses, in order, are the beginning of a life: `queued` first, and then allowed transitions only. */
-export function checkPath (statuses: readonly ExecutionStatus[]): void {
-  demand(statuses[0] === 'queued', 'an execution begins as queued', statuses)
+/** Statuses, in order, are a part of a life. */
+export function checkPart (statuses: readonly ExecutionStatus[]): void {
   for (const [index, status] of statuses.entries()) {
     const before = statuses[index - 1]
     demand(before === undefined || allowed[before].includes(status), 'only allowed transitions are taken', statuses)
   }
+}
+
+/** Statuses, in order, are the beginning of a life: `queued` first, and then allowed transitions only. */
+export function checkPath (statuses: readonly ExecutionStatus[]): void {
+  demand(statuses[0] === 'queued', 'an execution begins as queued', statuses)
+  checkPart(statuses)
 }
 
 /** A record agrees with itself. */

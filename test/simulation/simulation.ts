@@ -1,7 +1,7 @@
-import { Canceller, completeConfig, type Execution } from '../../kernel/index.ts'
+import { Canceller, completeConfig, pendingApproval, type Execution } from '../../kernel/index.ts'
 import type { Happening, SimulatedRun } from './executor.ts'
 import type { History, Step } from './history.ts'
-import { SimulatedProcess, type Cancellation, type Request, type World } from './process.ts'
+import { SimulatedProcess, type Cancellation, type Request, type Submission, type World } from './process.ts'
 import { checkRecord, checkWrite, demand, isFinalStatus } from './rules.ts'
 import { SimulatedDisk, type Fate } from './storage.ts'
 import { SimulatedTime } from './time.ts'
@@ -21,6 +21,10 @@ const recovery_ms = 5_000
 const stragglers_ms = 3_000
 /** How long a process waits at most until another one obeys a request to cancel, in milliseconds, and some more. */
 const cancelPatience_ms = 11_000
+/** The numbers of requests for asynchronous runs, and of those with a key: above all others. */
+const keysFrom = 1_000_000
+const submissionsFrom = 2_000_000
+const lasting = { priority: 0, queue_ms: 86_400_000 }
 /** Far more operations than a storage needs to end what a history has left. */
 const operationsMax = 10_000
 
@@ -43,8 +47,6 @@ export class Simulation {
   readonly #cancelled = new Set<string>()
   /** A rule that was broken where an exception would be caught by the code under test. */
   #broken: unknown
-  /** The process that takes a request now. */
-  #taking: SimulatedProcess | undefined
 
   constructor (history: History, trace = false) {
     this.#history = history
@@ -59,15 +61,18 @@ export class Simulation {
       config: {
         ...usual,
         storage: { ...usual.storage, durability },
-        execution: { ...usual.execution, queue_max, drain_ms }
+        execution: { ...usual.execution, queue_max, drain_ms, asynchronous_max: 2 },
+        approvals: { ...usual.approvals, rules: [{ action: 'ask', parameters: { asks: true } }], expires_ms: 60_000 }
       },
       pending_max,
       alive: new Set(),
-      began: run => { this.#began(run) },
+      began: (run, process) => { this.#began(run, process) },
       started: run => { this.#check(() => { this.#started(run) }) }
     }
     const { disk } = this.#world
-    this.#evidence = { disk, durability, processes: [], requests: [], runs: new Map(), acknowledged: [] }
+    this.#evidence = {
+      disk, durability, processes: [], requests: [], submissions: [], runs: new Map(), acknowledged: []
+    }
   }
 
   /** @throws BrokenRule */
@@ -97,6 +102,9 @@ export class Simulation {
     if (process === undefined) return
     switch (step.do) {
       case 'execute': return this.#execute(process, step.known, step.gone)
+      case 'submit': return this.#submit(process, undefined, step, step.asks)
+      case 'decide': return this.#decide(process, step.which, step.approve)
+      case 'once': return this.#submit(process, step.key, step.asynchronous ? lasting : undefined)
       case 'cancel': return this.#cancel(process, step.which)
       case 'storage': return operate(process, step.which, step.fate)
       case 'run': return happen(process, step.which, step.happening)
@@ -141,9 +149,7 @@ export class Simulation {
     const { min, max } = process.waiting()
     const { queue_max } = this.#world.config.execution
     const { isDraining, storage: { isFull } } = process
-    this.#taking = process
     process.execute(request, isKnown, execution => { this.#acknowledge(process, execution) })
-    this.#taking = undefined
     const facts = { number, min, max, queue_max, isDraining, isFull }
     if (request.error === undefined) {
       demand(min < queue_max && !isDraining && !isFull, 'beyond a limit, a request is refused', facts)
@@ -154,8 +160,28 @@ export class Simulation {
     this.#note(() => `request ${number} is ${request.run?.task.execution_id ?? 'refused'}`)
   }
 
+  #submit (
+    process: SimulatedProcess, key: number | undefined, queue: typeof lasting | undefined, asks = false
+  ): void {
+    if (!process.isReady) return
+    const { submissions } = this.#evidence
+    const asynchronous = queue !== undefined
+    const submission: Submission = {
+      process, asynchronous, key, status: undefined, result: undefined, error: undefined
+    }
+    const request = key === undefined ? submissionsFrom + submissions.length : keysFrom + key
+    submissions.push(submission)
+    process.submit(submission, { request, ...(asks && { asks }) }, queue, execution => {
+      submission.status = execution.status
+      if (!asynchronous) return this.#acknowledge(process, execution)
+      const stored = this.#world.disk.records.get(execution.id)
+      this.#check(() => { demand(stored !== undefined, 'an asynchronous run is stored before its reply', execution) })
+    })
+  }
+
   #cancel (process: SimulatedProcess, which: number): void {
-    const id = pick([...this.#evidence.runs.keys()], which)
+    const submitted = this.#evidence.submissions.flatMap(({ result }) => result?.id ?? [])
+    const id = pick([...this.#evidence.runs.keys(), ...submitted], which)
     if (id === undefined || !process.isReady) return
     const cancellation: Cancellation = { process, id, result: undefined, error: undefined }
     this.#cancellations.push(cancellation)
@@ -163,6 +189,20 @@ export class Simulation {
     if (known?.process === process && known.run.starts === 0) this.#cancelled.add(id)
     process.cancel(cancellation, execution => {
       // A cancellation by another process may give up, and says then how the execution is.
+      if (isFinalStatus(execution.status)) this.#acknowledge(process, execution)
+    })
+  }
+
+  #decide (process: SimulatedProcess, which: number, approve: boolean): void {
+    const { records } = this.#world.disk
+    const waiting = [...records.values()].map(({ execution }) => execution).filter(pendingApproval)
+    const execution = pick(waiting, which)
+    const request = execution && pendingApproval(execution)
+    if (execution === undefined || request === undefined || !process.isReady) return
+    const reply: Cancellation = { process, id: execution.id, result: undefined, error: undefined }
+    this.#cancellations.push(reply)
+    process.decide(reply, request.digest, approve ? 'approved' : 'denied', execution => {
+      this.seen.add(approve ? 'approved' : 'denied')
       if (isFinalStatus(execution.status)) this.#acknowledge(process, execution)
     })
   }
@@ -181,10 +221,20 @@ export class Simulation {
     })
   }
 
-  #began (run: SimulatedRun): void {
+  #began (run: SimulatedRun, process: SimulatedProcess): void {
     const id = run.task.execution_id
-    this.#check(() => { demand(!this.#evidence.runs.has(id), 'an execution is given to an executor once', id) })
-    if (this.#taking !== undefined) this.#evidence.runs.set(id, { run, process: this.#taking })
+    const { runs, submissions } = this.#evidence
+    if (!process.isAlive) return run.crash() // code that still runs here, and would not in a process that died
+    this.#check(() => { demand(!runs.has(id), 'an execution is given to an executor once', id) })
+    runs.set(id, { run, process })
+    if (Number(run.task.parameters['request']) < keysFrom) return
+    const stored = this.#world.disk.records.get(id)
+    const isApproved = stored?.execution.approvals?.at(-1)?.decision === 'approved'
+    const mayBegin = isApproved || run.task.parameters['asks'] !== true || run.isCancelled
+    this.#check(() => { demand(mayBegin, 'what a person has to approve begins only then', stored) })
+    const isKnown = stored !== undefined && stored.execution.queue?.handed_over_at !== null
+    this.#check(() => { demand(isKnown || run.isCancelled, 'the disk knows what may begin', stored) })
+    if (submissions.some(({ result, process: its }) => result?.id === id && its !== process)) this.seen.add('adopted')
   }
 
   #started (run: SimulatedRun): void {
@@ -217,7 +267,9 @@ export class Simulation {
     await this.#complete()
     checkQuiet(this.#evidence)
     const { disk, alive } = this.#world
-    const isLeft = (): boolean => disk.unfinished().some(({ owner }) => !alive.has(owner.started))
+    const isLeft = (): boolean => disk.unfinished().some(({ id, owner }) =>
+      // What has not begun may wait for a process that has room for it.
+      !alive.has(owner.started) && disk.records.get(id)?.execution.queue?.handed_over_at !== null)
     if (!isLeft() || !this.#alive().some(({ isReady }) => isReady)) return
     await this.#time.advance(recovery_ms)
     await this.#complete()
@@ -247,7 +299,20 @@ export class Simulation {
     }
     for (const process of this.#alive()) await this.#exit(process)
     await this.#start(0)
-    await this.#complete()
+    await this.#finish()
+  }
+
+  /** The last process runs what waits in the storage. */
+  async #finish (): Promise<void> {
+    const { disk } = this.#world
+    for (let round = 0; ; round++) {
+      await this.#complete()
+      if (disk.unfinished().length === 0) return
+      demand(round < 100, 'what waits is run', disk.unfinished())
+      for (const process of this.#alive()) this.#closeExecutor(process)
+      await this.#complete()
+      await this.#time.advance(recovery_ms)
+    }
   }
 
   /** Waits for the replies to requests to cancel: a process looks until another one has obeyed, or gives up. */

@@ -1,5 +1,6 @@
 import {
-  pendingLimits, refuseTooManyPending, type Cache, type Execution, type ExecutionPage, type Lease, type ProcessIdentity,
+  pendingLimits, refuseTooManyPending, type Cache, type Execution, type ExecutionPage, type KeyedExecution,
+  type Lease, type ProcessIdentity,
   type Storage, type StoredExecution, type UnfinishedExecution
 } from '../../kernel/index.ts'
 import { deferred } from './deferred.ts'
@@ -26,6 +27,8 @@ export interface Operation {
 export class SimulatedDisk {
   readonly records = new Map<string, StoredExecution>()
   readonly cancels = new Set<string>()
+  readonly keys = new Map<string, KeyedExecution>()
+  readonly roles = new Map<string, Lease>()
   readonly #written: (before: StoredExecution | undefined, after: StoredExecution) => void
 
   /** @param written callback: called for each record that is written */
@@ -117,19 +120,50 @@ export class SimulatedStorage implements Storage {
     return this.#later('unfinished', () => this.#disk.unfinished())
   }
 
-  endUnfinished (found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution): Promise<string[]> {
-    const ids: string[] = []
+  async endUnfinished (
+    found: readonly UnfinishedExecution[], end: (execution: Execution) => Execution | undefined
+  ): Promise<string[]> {
+    const ended = await this.#settle('endUnfinished', found, present => {
+      const execution = end(present)
+      return execution === undefined ? undefined : { execution, owner: null }
+    })
+    return ended.map(({ id }) => id)
+  }
+
+  takeOver (
+    found: readonly UnfinishedExecution[], owner: ProcessIdentity, mayTake: (execution: Execution) => boolean
+  ): Promise<Execution[]> {
+    return this.#settle('takeOver', found, execution => mayTake(execution) ? { execution, owner } : undefined)
+  }
+
+  saveOnce (key: string, keyed: KeyedExecution, stored: StoredExecution): Promise<KeyedExecution | undefined> {
+    return this.#later('saveOnce', () => {
+      const known = this.#disk.keys.get(key)
+      if (known !== undefined) return known
+      this.#disk.keys.set(key, keyed)
+      this.#disk.write(stored)
+      return undefined
+    })
+  }
+
+  #settle (
+    name: string, found: readonly UnfinishedExecution[],
+    settle: (execution: Execution) => StoredExecution | undefined
+  ): Promise<Execution[]> {
+    const settled: Execution[] = []
     let next = 0
-    return this.#later('endUnfinished', fate => {
+    return this.#later(name, fate => {
       const to = fate.how === 'part' ? next + fate.records : found.length
       for (; next < Math.min(to, found.length); next++) {
         const { id, owner } = found[next] as UnfinishedExecution
         const stored = this.#disk.records.get(id)
         if (stored === undefined || stored.owner === null || !isSame(stored.owner, owner)) continue
-        this.#disk.write({ execution: end(structuredClone(stored.execution)), owner: null })
-        ids.push(id)
+        const record = settle(structuredClone(stored.execution))
+        if (record === undefined) continue
+        this.#disk.write(record)
+        settled.push(structuredClone(record.execution))
       }
-      return next < found.length ? again : ids
+      return next < found.length ? again : settled
     })
   }
 
@@ -145,9 +179,30 @@ export class SimulatedStorage implements Storage {
   }
 
   list (): Promise<ExecutionPage> { return unused('list') }
-  claim (): Promise<Lease | undefined> { return unused('claim') }
-  release (): Promise<void> { return unused('release') }
-  holder (): Promise<Lease | undefined> { return unused('holder') }
+  visit (): Promise<void> { return unused('visit') }
+  records (): AsyncIterable<Execution> { throw new Error('executions do not use records') }
+
+  claim (
+    role: string, claim: Lease, isAlive: (owner: ProcessIdentity) => boolean
+  ): Promise<Lease | undefined> {
+    return this.#later('claim', () => {
+      const holder = this.#disk.roles.get(role)
+      if (holder !== undefined && !isSame(holder.owner, claim.owner) && isAlive(holder.owner)) return holder
+      this.#disk.roles.set(role, claim)
+      return undefined
+    })
+  }
+
+  release (role: string, owner: ProcessIdentity): Promise<void> {
+    return this.#later('release', () => {
+      const holder = this.#disk.roles.get(role)
+      if (holder !== undefined && isSame(holder.owner, owner)) this.#disk.roles.delete(role)
+    })
+  }
+
+  async holder (role: string): Promise<Lease | undefined> {
+    return this.#isDead ? undefined : this.#disk.roles.get(role)
+  }
 
   /**
    * The process dies. The oldest records that waited for a commit can still be on the disk; all others are lost.

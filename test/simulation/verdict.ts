@@ -1,7 +1,7 @@
 import type { Execution, SkilletError } from '../../kernel/index.ts'
 import type { SimulatedRun } from './executor.ts'
-import type { Request, SimulatedProcess } from './process.ts'
-import { checkPath, demand, isFinalStatus } from './rules.ts'
+import type { Request, SimulatedProcess, Submission } from './process.ts'
+import { checkPart, checkPath, demand, isFinalStatus } from './rules.ts'
 import type { SimulatedDisk } from './storage.ts'
 
 /** What is known of a history when it has ended. */
@@ -11,6 +11,7 @@ export interface Evidence {
   /** All processes that there were. */
   readonly processes: SimulatedProcess[]
   readonly requests: Request[]
+  readonly submissions: Submission[]
   /** All executions that a process began, by id. */
   readonly runs: Map<string, { run: SimulatedRun, process: SimulatedProcess }>
   /** Final records that clients received. */
@@ -41,10 +42,12 @@ export function checkReplies (process: SimulatedProcess, { requests }: Evidence)
 }
 
 /** Checks what must be true when every process has ended and another one has recovered. */
-export function checkEnd ({ disk, durability, processes, requests, runs, acknowledged }: Evidence): void {
+export function checkEnd (evidence: Evidence): void {
+  const { disk, durability, processes, requests, runs, acknowledged } = evidence
   for (const { execution, owner } of disk.records.values()) {
     demand(isFinalStatus(execution.status) && owner === null, 'every execution ends', { execution, owner })
-    demand(runs.has(execution.id), 'a refused execution is not stored', execution)
+    const isLater = Number(execution.parameters['request']) >= 1_000_000
+    demand(isLater || runs.has(execution.id), 'a refused execution is not stored', execution)
   }
   demand(disk.cancels.size === 0, 'a cancel request goes with its execution', [...disk.cancels])
   for (const [id, { run, process }] of runs) checkRun(id, disk.records.get(id)?.execution, run, process)
@@ -54,7 +57,14 @@ export function checkEnd ({ disk, durability, processes, requests, runs, acknowl
     const stored = disk.records.get(execution.id)
     demand(isEqual(stored?.execution, execution), 'what was acknowledged stays', { stored, execution })
   }
-  for (const process of processes) checkHeard(process, id => runs.get(id)?.process === process)
+  for (const process of processes) {
+    checkHeard(process, id => runs.get(id)?.process === process, id => {
+      const { parameters } = (runs.get(id)?.run.task ?? disk.records.get(id)?.execution) ?? {}
+      // Of an asynchronous run that could not be stored, neither knows.
+      return parameters === undefined || Number(parameters['request']) >= 1_000_000
+    })
+  }
+  checkSubmissions(evidence)
 }
 
 function checkRun (id: string, execution: Execution | undefined, run: SimulatedRun, process: SimulatedProcess): void {
@@ -84,10 +94,41 @@ function checkRequest ({ number, process, accepted, run, result, error }: Reques
   demand(error === undefined || process.storage.hasFailed, 'a reply fails only where a commit failed', String(error))
 }
 
+/** Asynchronous runs are not lost, and those with a key run once. */
+function checkSubmissions ({ disk, submissions, runs }: Evidence): void {
+  const idOfKey = new Map<number, string>()
+  for (const { asynchronous, key, process, status, result, error } of submissions) {
+    if (result === undefined) {
+      demand(error !== undefined || process.hasCrashed, 'a request for a later run gets its reply')
+      continue
+    }
+    const { id } = result
+    const execution = disk.records.get(id)?.execution
+    demand(execution !== undefined, 'a later run that was acknowledged is kept', id)
+    if (asynchronous && (status === 'queued' || status === 'waiting') && execution.status === 'interrupted') {
+      const mayHaveBegun = runs.has(id) || execution.queue?.handed_over_at !== null
+      demand(mayHaveBegun, 'what has surely not begun is not interrupted', execution)
+    }
+    if (key === undefined) continue
+    demand((idOfKey.get(key) ?? id) === id, 'a key stands for one execution', { key, id })
+    idOfKey.set(key, id)
+  }
+  const requests = new Set<unknown>()
+  for (const { run } of runs.values()) {
+    const { request } = run.task.parameters
+    if (Number(request) < 1_000_000) continue
+    demand(!requests.has(request), 'a request for a later run is run once', request)
+    requests.add(request)
+  }
+}
+
 /** Published transitions are a life, or the end of one that another process began. */
-function checkHeard (process: SimulatedProcess, isOwn: (id: string) => boolean): void {
+function checkHeard (
+  process: SimulatedProcess, isOwn: (id: string) => boolean, isLater: (id: string) => boolean
+): void {
   for (const [id, statuses] of process.heard) {
-    if (isOwn(id)) checkPath(statuses)
+    if (isLater(id)) checkPart(statuses) // several processes may have had it
+    else if (isOwn(id)) checkPath(statuses)
     else demand(statuses.join() === 'interrupted', 'of others, only an interruption is published', statuses)
   }
 }

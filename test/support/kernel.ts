@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   compileInputSchema, completeConfig, configSchema, createKernel, definePlugin, sectionsOf, silentLogger,
-  type AnyPlugin, type JsonObject, type Kernel, type LoadedSkills, type Logger, type ParameterDescriptor, type Secrets,
-  type SkillDefinition, type ToolDefinition
+  type AnyPlugin, type ConcurrencyRule, type JsonObject, type Kernel, type LoadedSkills, type Logger,
+  type ParameterDescriptor, type Secrets, type SkillDefinition, type ToolDefinition
 } from '../../kernel/index.ts'
 import { inlineExecutor, type InlineTool } from '../../plugins/executor-inline/index.ts'
 import storageMemory from '../../plugins/storage-memory/index.ts'
@@ -32,6 +32,7 @@ export interface TestTool {
   parameters?: (Partial<ParameterDescriptor> & { name: string })[]
   secrets?: string[]
   timeout_ms?: number
+  concurrency?: ConcurrencyRule
 }
 
 /** A skill named `subject` whose tools are these functions. */
@@ -39,12 +40,12 @@ export function subjectOf (
   tools: Readonly<Record<string, TestTool>>
 ): { plugins: AnyPlugin[], skill: SkillDefinition } {
   const definitions = Object.entries(tools)
-    .map(([name, { parameters = [], secrets = [], timeout_ms }]): ToolDefinition => {
+    .map(([name, { parameters = [], secrets = [], timeout_ms, concurrency }]): ToolDefinition => {
       const descriptors = parameters.map((parameter): ParameterDescriptor =>
         ({ type: 'string', description: 'A parameter', required: false, ...parameter }))
       return {
         name, description: `The tool ${name}`, parameters: descriptors, input_schema: compileInputSchema(descriptors),
-        secrets, ...(timeout_ms !== undefined && { timeout_ms })
+        secrets, ...(timeout_ms !== undefined && { timeout_ms }), ...(concurrency !== undefined && { concurrency })
       }
     })
   const { skill } = skillOf('inline', { name: 'unused' }, { tools: definitions })

@@ -55,7 +55,8 @@ export class RawHttp {
       'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
       ...meta
     }
-    const name = 'name' in params ? { 'mcp-name': String(params.name) } : {}
+    const named = 'name' in params ? params.name : 'taskId' in params ? params.taskId : undefined
+    const name = named === undefined ? {} : { 'mcp-name': String(named) }
     return this.ask('/mcp', {
       body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } },
       headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...name }

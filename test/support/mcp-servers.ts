@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import type { Executor, JsonObject, LogLevel, Outcome, SkillDefinition } from '../../kernel/index.ts'
+import type { Executor, Isolation, JsonObject, LogLevel, Outcome, SkillDefinition } from '../../kernel/index.ts'
 import plugin from '../../plugins/executor-mcp/index.ts'
 import type { Call } from '../../plugins/testing/index.ts'
 import { openPlugin } from '../../plugins/testing/open-plugin.ts'
@@ -43,7 +43,7 @@ export function callOf (skill: SkillDefinition, tool: string, parameters: JsonOb
   }
 }
 
-export interface Heard { progress: unknown[], logs: [LogLevel, string][], started: number }
+export interface Heard { progress: unknown[], logs: [LogLevel, string][], isolations: Isolation[] }
 
 interface RunOptions { timeout_ms?: number, signal?: AbortSignal, secrets?: Record<string, string> }
 
@@ -53,20 +53,20 @@ export async function runMcp (
     timeout_ms = 60_000, signal = new AbortController().signal, secrets = {}
   }: RunOptions = {}
 ): Promise<Outcome & { heard: Heard }> {
-  const heard: Heard = { progress: [], logs: [], started: 0 }
+  const heard: Heard = { progress: [], logs: [], isolations: [] }
   const outcome = await executor.run({ execution_id: 'run', ...call, timeout_ms, config: {}, secrets }, {
-    started () { heard.started++ },
+    started (isolation) { heard.isolations.push(isolation) },
     progress (...report) { heard.progress.push(report) },
     log (level, text) { heard.logs.push([level, text]) }
   }, signal)
   return { ...outcome, heard }
 }
 
-/** An executor for one test. */
+/** An executor for one test, whose servers run without a sandbox. */
 export async function openMcp (t: Test, config: JsonObject = {}): Promise<{
   executor: Executor, close: () => Promise<void>
 }> {
-  const { service: executor, close } = await openPlugin(plugin, { config })
+  const { service: executor, close } = await openPlugin(plugin, { config: { isolation: { mode: 'off' }, ...config } })
   t.teardown(close)
   return { executor, close }
 }

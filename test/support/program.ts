@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +25,11 @@ export interface Home {
   remove (): Promise<void>
 }
 
-export async function makeHome (): Promise<Home> {
+/**
+ * @param confined whether skills that are not trusted run in the sandbox, as by default. Most tests and
+ * benchmarks are about threads and plain commands, and let their skills write to the home: they run without it
+ */
+export async function makeHome ({ confined = false }: { confined?: boolean } = {}): Promise<Home> {
   const folder = await mkdtemp(join(tmpdir(), 'skillet-e2e-'))
   const env: NodeJS.ProcessEnv = {
     ...process.env, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), XDG_DATA_HOME: join(folder, 'data')
@@ -40,13 +44,29 @@ export async function makeHome (): Promise<Home> {
   }
   // Tests and benchmarks ask more often.
   Object.assign(env, { SKILLET_SERVER_RATE_LIMIT_PER_MINUTE: '0', SKILLET_SERVER_RATE_LIMIT_PER_HOUR: '0' })
+  if (!confined) env['SKILLET_ISOLATION_MODE'] = 'off'
+  const data_dir = join(folder, 'data', 'skillet')
+  await addDescriptions(data_dir)
   return {
     folder,
-    data_dir: join(folder, 'data', 'skillet'),
+    data_dir,
     skills: join(folder, 'config', 'skillet', 'skills'),
     env,
     remove: () => rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Adds the descriptions of the bundled skills that `npm test` has made, so that the program need not make them. */
+async function addDescriptions (data_dir: string): Promise<void> {
+  const made = process.env['SKILLET_TEST_CACHE']
+  if (made === undefined) return
+  const from = join(made, 'cache', 'skills')
+  const to = join(data_dir, 'cache', 'skills')
+  await mkdir(to, { recursive: true, mode: 0o700 })
+  await Promise.all((await readdir(from)).map(async file => {
+    const text = await readFile(join(from, file), 'utf8')
+    await writeFile(join(to, file), text.replaceAll(from, to)) // which descriptions name
+  }))
 }
 
 /** Lets a shell in this home call the program `skillet`. */

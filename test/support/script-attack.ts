@@ -1,5 +1,6 @@
 // A server of its own that a script attacks, beside another skill: tells what became of both, as JSON.
 //   node script-attack.js MODE DATA_DIR MODULE PARAMETERS
+// MODE is that of isolation, or `strict` for this level.
 import { join } from 'node:path'
 import type { Isolation, JsonObject, Outcome, SkillDefinition } from '../../kernel/index.ts'
 import plugin from '../../plugins/executor-worker/index.ts'
@@ -19,8 +20,9 @@ export interface Attacked {
 
 if (process.argv[2] !== undefined) {
   const [, , mode, data_dir = '', module = '', parameters = ''] = process.argv
+  const settings = mode === 'strict' ? { mode: 'required', level: mode } : { mode }
   const { service: executor, close } = await openPlugin(plugin, {
-    config: { isolation: { mode }, execution: { threads: 2, heap_bytes_max: 64 * 1_048_576 } }, data_dir
+    config: { isolation: settings, execution: { threads: 2, heap_bytes_max: 64 * 1_048_576 } }, data_dir
   })
   const endless = /"(spin|bomb)"/
   const run = (

@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import {
   execute, messageOf, SkilletError, type JsonObject, type Kernel, type LoadedSkills
 } from '../../kernel/index.ts'
+import container from '../../plugins/executor-container/index.ts'
 import native from '../../plugins/executor-native/index.ts'
 import worker from '../../plugins/executor-worker/index.ts'
 import engineExecutor from '../../plugins/skill-engine/executor/index.ts'
@@ -105,9 +106,10 @@ export async function openEngine (
   t: Test, directories: string[], options: JsonObject = {}, config: JsonObject = {}
 ): Promise<Kernel> {
   const { kernel, close } = await startKernel({
-    plugins: [worker, native, engineExecutor, engine],
+    plugins: [worker, native, container, engineExecutor, engine],
     config: {
-      execution: { threads: 2 }, ...config,
+      // The fake programs of the tests are in a folder that the sandbox does not show.
+      isolation: { mode: 'off' }, execution: { threads: 2 }, ...config,
       plugin: { 'skill-engine': { directories, ...options }, 'executor-native': { helpers: 1 } }
     }
   })

@@ -1,8 +1,10 @@
-import { getSkill, type ParameterDescriptor, type Skill, type Tool } from '../../../kernel/index.ts'
+import {
+  getSkill, splitTool, type ParameterDescriptor, type Skill, type Tool, type ToolAnnotations
+} from '../../../kernel/index.ts'
 import { quick } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
 import { align, duration, paragraph, type Cell } from '../terminal/layout.ts'
-import { findTool, splitTarget, usage } from '../options/target.ts'
+import { findTool, skillIn, usage } from '../options/target.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
@@ -11,10 +13,10 @@ const define: DefineCommand = (command, context) => {
   command.argument('<skill|skill:tool>', 'the skill, such as git, or the tool, such as git:log')
   actWithKernel<{ json?: boolean }>(command, context, {
     needs: quick,
-    only: ([target = '']) => splitTarget(target).skill_name,
+    only: ([target = '']) => skillIn(target),
     async act ({ gateway }, { json = false }, [target = '']) {
       const { terminal, signal } = context
-      const { skill_name, tool_name } = splitTarget(target)
+      const { skill_name, tool_name } = splitTool(target)
       const skill = await gateway.invoke(getSkill, { name: skill_name }, { transport: 'cli', signal })
       if (tool_name === undefined) terminal.out(json ? `${JSON.stringify(skill)}\n` : skillText(skill, terminal))
       else {
@@ -36,7 +38,15 @@ function skillText (skill: Skill, terminal: Terminal): string {
   ].join(', ')
   const head = paragraph([{ text: name, style: bold }, ` — ${description}`], { columns })
     + paragraph([{ text: about, style: dim }], { columns })
+    + instanceRows(skill, terminal)
   return `${head}\n${tools.map(tool => toolText(name, tool, terminal)).join('\n')}`
+}
+
+/** A row for each instance of a skill. */
+function instanceRows ({ instances = [] }: Skill, { colors: { out: { cyan, dim } }, columns }: Terminal): string {
+  return align(instances.map(({ name, description = '', default: isDefault }): (Cell | string)[] => [
+    { text: name, style: cyan }, { text: isDefault === true ? 'default' : 'instance', style: dim }, description
+  ]), { columns, indent: '  ' })
 }
 
 function toolText (skill: string, tool: Tool, { colors: { out }, columns }: Terminal): string {
@@ -46,14 +56,21 @@ function toolText (skill: string, tool: Tool, { colors: { out }, columns }: Term
     { text: kindOf(parameter), style: dim },
     parameter.description
   ])
+  const about = [
+    ...(tool.timeout_ms === undefined ? [] : [`time limit ${duration(tool.timeout_ms)}`]),
+    ...effectsOf(tool.annotations)
+  ]
   return [
     paragraph([{ text: `${skill}:${tool.name}`, style: bold }, ` ${usage(tool)}`], { columns }),
     align([[tool.description]], { columns, indent: '  ' }),
-    tool.timeout_ms === undefined
-      ? ''
-      : align([[{ text: `time limit ${duration(tool.timeout_ms)}`, style: dim }]], { columns, indent: '  ' }),
+    about.length === 0 ? '' : align([[{ text: about.join(', '), style: dim }]], { columns, indent: '  ' }),
     align(rows, { columns, indent: '    ' })
   ].join('')
+}
+
+/** What a tool declares of its effects, such as `read only` and `not open world`. */
+function effectsOf (annotations: ToolAnnotations = {}): string[] {
+  return Object.entries(annotations).map(([name, holds]) => `${holds ? '' : 'not '}${name.replaceAll('_', ' ')}`)
 }
 
 /** The type and the limits of a value, such as `integer 1..1000, default 20`. */

@@ -1,8 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import {
   ACCESS_PATTERN, changeFile, configFile, defaultKeyName, hashKey, KEY_NAME, messageOf, newKey, readKeys, SCOPES,
-  type AccessScope,
-  type KeySettings
+  usualScopes, type AccessScope, type KeySettings
 } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
@@ -17,7 +16,7 @@ interface Create extends Common {
   rateLimitPerHour?: number
 }
 
-const aboutSkill = 'a skill it may use, such as git or data-*, or a tool, such as git:log; all, where absent'
+const aboutSkill = 'a skill it may use, such as git or data-*, an instance, such as forge@work, or a tool, such as git:log; all, where absent'
 
 /**
  * `skillet key create|list|revoke`: manages the named keys in the configuration file. A running server applies changes.
@@ -32,7 +31,7 @@ const define: DefineCommand = (key, { terminal }) => {
     (options, name, file) => create(options, name, file, terminal)
   )
     .argument('<name>', 'what to call it', nameOf)
-    .addOption(new Option('--scope <scope>', 'what it may do; both, where absent')
+    .addOption(new Option('--scope <scope>', `what it may do: ${SCOPES.join(', ')}; ${usualScopes.join(' and ')}, where absent`)
       .argParser((value, before?: AccessScope[]) => [...before ?? [], scopeOf(value)]))
     .addOption(new Option('--skill <pattern>', aboutSkill)
       .argParser((value, before?: string[]) => [...before ?? [], patternOf(value)]))
@@ -81,7 +80,7 @@ async function create (
   const key = newKey()
   const settings: KeySettings = {
     hash: hashKey(key),
-    scopes: scope === undefined ? [...SCOPES] : [...new Set(scope)],
+    scopes: scope === undefined ? [...usualScopes] : [...new Set(scope)],
     skills: skill,
     ...(rateLimitPerMinute !== undefined && { rate_limit_per_minute: rateLimitPerMinute }),
     ...(rateLimitPerHour !== undefined && { rate_limit_per_hour: rateLimitPerHour }),
@@ -125,7 +124,7 @@ function nameOf (text: string): string {
 
 function scopeOf (text: string): AccessScope {
   const scope = SCOPES.find(scope => scope === text)
-  if (scope === undefined) throw new InvalidArgumentError(`It is ${SCOPES.join(' or ')}.`)
+  if (scope === undefined) throw new InvalidArgumentError(`It is ${SCOPES.join(', ')}.`)
   return scope
 }
 

@@ -3,7 +3,7 @@ import { quick } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
 import { addInputOptions } from '../options/input-options.ts'
 import { align, paragraph } from '../terminal/layout.ts'
-import { usage } from '../options/target.ts'
+import { instancesText, usage } from '../options/target.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
@@ -55,11 +55,14 @@ function lockedText (quarantined: readonly QuarantinedSkill[], { colors: { out }
 }
 
 function skillText (
-  { name, description, tools }: Skill,
+  skill: Skill,
   notes: readonly Note[],
   { colors: { out }, columns }: Terminal
 ): string {
+  const { name, description, tools } = skill
+  const instances = instancesText(skill)
   const rows = [
+    ...(instances === undefined ? [] : [[{ text: 'instances', style: out.dim }, instances]]),
     ...tools.map(tool =>
       [{ text: `${name}:${tool.name} ${usage(tool)}`.trimEnd(), style: out.cyan }, tool.description]),
     ...notes.filter(({ skill }) => skill === name).map(({ about, text }) => [{ text: about, style: out.red }, text])

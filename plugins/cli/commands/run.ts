@@ -1,12 +1,13 @@
+import { spawn } from 'node:child_process'
+import { Option } from 'commander'
 import {
-  coerceText, decodeJson, execute, getExecution, getSkill, isObject, messageOf, parameterLines, SkilletError, type Call,
-  type Gateway, type JsonObject, type Tool
+  coerceText, execute, getSkill, isFinal, splitTool, startRun, storeRun, type Call, type Gateway
 } from '../../../kernel/index.ts'
-import { Activity } from '../terminal/activity.ts'
 import { recording } from '../boot.ts'
 import type { DefineCommand } from '../command.ts'
-import { steady } from '../terminal/layout.ts'
-import { equalsOf, findTool, splitTarget, usage } from '../options/target.ts'
+import { invalid, readParameters } from '../options/run-parameters.ts'
+import { findTool, skillIn } from '../options/target.ts'
+import { showRun } from '../terminal/shown-run.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { actWithKernel } from '../with-kernel.ts'
 
@@ -16,11 +17,18 @@ const define: DefineCommand = (command, context) => {
     .argument('[name=value...]', 'its parameters; name=- reads the value from standard input')
     .option('--params <json>', 'its parameters as a JSON object; - reads it from standard input')
     .option('--timeout <ms>', 'time limit in milliseconds')
+    .option('--async', 'run it in a process of its own, print its ID and end; `skillet wait ID` waits for it')
+    .option('--detach', 'the same as --async')
+    .option('--idempotency-key <key>', 'give the first result again where a call with this key was made before')
+    .addOption(new Option('--start <id>', 'start an execution that was stored').hideHelp())
   actWithKernel<RunOptions>(command, context, {
     needs: recording,
-    only: ([target = '']) => splitTarget(target).skill_name,
-    act: ({ gateway }, options, [target = '', ...pairs]) =>
-      run(gateway, target, pairs, options, context.terminal, context.signal)
+    only: ([target = '']) => skillIn(target),
+    act: async ({ gateway }, options, [target = '', ...pairs]) => {
+      const { terminal, signal } = context
+      if (options.start === undefined) await run(gateway, target, pairs, options, terminal, signal)
+      else await gateway.invoke(startRun, { id: options.start }, { transport: 'cli', signal })
+    }
   })
 }
 export default define
@@ -31,10 +39,12 @@ interface RunOptions {
   params?: string
   /** The timeout in milliseconds. */
   timeout?: string
+  async?: boolean
+  detach?: boolean
+  idempotencyKey?: string
+  /** The id of a stored execution, which this process starts. */
+  start?: string
 }
-
-/** The bytes that are read from standard input at most. */
-const inputBytesMax = 1_048_576
 
 /**
  * `skillet run SKILL:TOOL NAME=VALUE…`: runs a tool and prints its output on standard output, while it runs if the
@@ -45,11 +55,11 @@ async function run (
   gateway: Gateway,
   target: string,
   pairs: readonly string[],
-  { json = false, params, timeout }: RunOptions,
+  { json = false, params, timeout, async: isAsync = false, detach = isAsync, idempotencyKey }: RunOptions,
   terminal: Terminal,
   signal: AbortSignal
 ): Promise<void> {
-  const { skill_name, tool_name } = splitTarget(target)
+  const { skill_name, tool_name } = splitTool(target)
   if (skill_name === '' || tool_name === '') {
     throw invalid(`"${target}" names no tool; write SKILL:TOOL, such as text:count`)
   }
@@ -58,163 +68,30 @@ async function run (
     throw invalid(`"${target}" is a skill; write SKILL:TOOL with one of its tools: ${skill.tools.map(({ name }) => name).join(', ')}`)
   }
   const tool = await findTool(gateway, skill, tool_name, { transport: 'cli', signal })
-  const input = once(() => terminal.input(inputBytesMax, signal))
-  const parameters = { ...await readParams(params, input), ...await readPairs(pairs, tool, input) }
   const request = {
     skill_name,
     tool_name,
-    parameters,
-    ...(timeout !== undefined && { timeout_ms: coerceText({ type: 'integer' }, timeout) })
+    parameters: await readParameters(params, pairs, tool, terminal, signal),
+    ...(timeout !== undefined && { timeout_ms: coerceText({ type: 'integer' }, timeout) }),
+    ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey })
+  }
+  if (detach) {
+    const result = await gateway.invoke(storeRun, request, { transport: 'cli', signal })
+    if (!isFinal(result.status)) startElsewhere(result.execution_id)
+    terminal.out(json ? `${JSON.stringify(result)}\n` : `${result.execution_id}\n`)
+    if (terminal.watched) terminal.err(`It runs on. To see its end: skillet wait ${result.execution_id}\n`)
+    return
   }
   const call: Call = { transport: 'cli', signal: AbortSignal.any([signal, terminal.unread]) }
-  const shown = new Shown(gateway, `${skill_name}:${tool_name}`, terminal, !json)
-  try {
-    const result = await gateway.invoke(execute, request, call)
-    shown.end()
-    if (json) terminal.out(`${JSON.stringify(result)}\n`)
-    else shown.finish(result.output)
-  } catch (error) {
-    shown.end()
-    if (!json && error instanceof SkilletError) shown.finish(await outputSoFar(gateway, error, call))
-    throw withUsage(error, skill_name, tool)
-  }
+  await showRun(gateway, skill_name, tool, terminal, json, call, call => gateway.invoke(execute, request, call))
 }
 
-/** Adds to an error about parameters the parameters of the tool, and an example of a call. */
-function withUsage (error: unknown, skill_name: string, tool: Tool): unknown {
-  if (!(error instanceof SkilletError) || error.code !== 'INVALID_PARAMETERS' || error.details['tool'] !== tool.name) {
-    return error
-  }
-  const lines = parameterLines(tool).map(line => `\n- ${line}`).join('')
-  const named = lines === ''
-    ? `${skill_name}:${tool.name} takes no parameters`
-    : `Parameters of ${skill_name}:${tool.name}:${lines}`
-  return new SkilletError(
-    error.code,
-    `${error.message}\n${named}\nSuch as: ${`skillet run ${skill_name}:${tool.name} ${usage(tool)}`.trim()}`,
-    error.details
-  )
-}
-
-/** Shows progress, log lines and output of a run while it lasts. */
-class Shown {
-  readonly #activity: Activity
-  readonly #terminal: Terminal
-  readonly #stops: (() => void)[]
-  /** The number of characters of the output that are printed. */
-  #printed = 0
-
-  /** @param live whether output is printed while the tool runs */
-  constructor ({ bus }: Gateway, name: string, terminal: Terminal, live: boolean) {
-    const activity = this.#activity = new Activity(terminal, name)
-    this.#terminal = terminal
-    this.#stops = [
-      bus.on('log', ({ level, text }) => { activity.log(level, text) }),
-      bus.on('progress', ({ done, total, message }) => { activity.progress(done, total, message) }),
-      ...(live ? [bus.on('output', ({ text }) => { this.#print(text) })] : [])
-    ]
-  }
-
-  end (): void {
-    for (const stop of this.#stops) stop()
-    this.#activity.end()
-  }
-
-  /** Prints the rest of the output, and ends its last line. */
-  finish (output: string): void {
-    this.#print(output.slice(this.#printed))
-    if (this.#printed > 0 && !output.endsWith('\n')) this.#terminal.out('\n')
-  }
-
-  #print (text: string): void {
-    this.#printed += text.length
-    this.#activity.wrote(text)
-    this.#terminal.out(this.#terminal.shown ? steady(text) : text)
-  }
-}
-
-/** The output of a tool before it failed. */
-async function outputSoFar (
-  gateway: Gateway,
-  { details: { execution_id } }: SkilletError,
-  call: Call
-): Promise<string> {
-  if (typeof execution_id !== 'string') return ''
-  return await gateway.invoke(getExecution, { id: execution_id }, call).then(({ output }) => output, () => '')
-}
-
-async function readParams (params: string | undefined, input: () => Promise<string>): Promise<JsonObject> {
-  if (params === undefined) return {}
-  const text = params === '-' ? await input() : params
-  let value
-  try {
-    value = decodeJson(Buffer.from(text))
-  } catch (error) {
-    throw invalid(`--params: ${error instanceof Error ? error.message.replace(/^body /, '') : 'is not valid JSON'}`)
-  }
-  if (!isObject(value)) throw invalid('--params must be a JSON object, such as \'{"text": "hello"}\'')
-  return { ...value }
-}
-
-/**
- * Converts values such as `count=5` to the type in the tool's schema. A value that does not fit is left to the
- * validation, which refuses it.
- */
-async function readPairs (
-  pairs: readonly string[],
-  { input_schema, parameters }: Tool,
-  input: () => Promise<string>
-): Promise<JsonObject> {
-  const properties = isObject(input_schema['properties']) ? input_schema['properties'] : {}
-  const schemas = new Map<string, unknown>(Object.entries(properties))
-  const values: JsonObject = {}
-  for (const pair of pairs) {
-    const equals = equalsOf(pair, schemas.keys())
-    if (equals < 1) {
-      const names = parameters.map(({ name }) => name).join(', ')
-      throw invalid(`"${pair}" is no parameter; write NAME=VALUE${names === '' ? '' : `, with ${names}`}`)
-    }
-    const name = pair.slice(0, equals)
-    if (Object.hasOwn(values, name)) throw invalid(`the parameter "${name}" is given twice`)
-    const schema = schemas.get(name)
-    const argument = pair.slice(equals + 1)
-    const text = argument === '-' ? await input() : argument
-    // Text is taken unchanged; the line end behind a number is not part of the number.
-    const exact = !isObject(schema) || schema['type'] === 'string'
-    Object.defineProperty(values, name, {
-      value: valueOf(schema, argument === '-' && !exact ? text.trim() : text),
-      enumerable: true,
-      configurable: true,
-      writable: true
-    })
-  }
-  return values
-}
-
-/**
- * Converts a text to a value of a parameter. For an array, a text that is not a JSON array becomes its only item,
- * unless the text looks like an incorrect array.
- */
-function valueOf (schema: unknown, text: string): unknown {
-  const value = coerceText(schema, text)
-  if (!isObject(schema) || schema['type'] !== 'array' || Array.isArray(value) || text.startsWith('[')) return value
-  return [coerceText(schema['items'], text)]
-}
-
-/** Makes a second call of a function an error: standard input can be read only once. */
-function once (read: () => Promise<string>): () => Promise<string> {
-  let was = false
-  return async () => {
-    if (was) throw invalid('standard input can be only one value: there is more than one "-"')
-    was = true
-    try {
-      return await read()
-    } catch (error) {
-      throw invalid(messageOf(error))
-    }
-  }
-}
-
-function invalid (message: string): SkilletError {
-  return new SkilletError('INVALID_PARAMETERS', message)
+/** Starts this command again, in a process of its own that outlives this one and runs a stored execution. */
+function startElsewhere (id: string): void {
+  const [program = '', ...words] = process.argv.slice(1)
+  const command = words.indexOf('run')
+  const again = [...words.slice(0, command + 1), '--start', id, ...words.slice(command + 1)]
+  const child = spawn(process.execPath, [...process.execArgv, program, ...again], { detached: true, stdio: 'ignore' })
+  child.on('error', () => {}) // the execution waits in the history, where a server starts it
+  child.unref()
 }

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import { configHome, isAbsent, messageOf, type SkillDefinition } from '../../../kernel/index.ts'
+import { configHome, isAbsent, messageOf, splitInstance, type SkillDefinition } from '../../../kernel/index.ts'
 import { digestsOf, readFolder } from '../../toolkit/trust/folder-content.ts'
 import { KeptTexts, textsOf } from '../../toolkit/trust/kept-texts.ts'
 import type { TrustRecord } from '../../toolkit/trust/record.ts'
@@ -10,7 +10,7 @@ import type { CommandContext, DefineCommand } from '../command.ts'
 import { addSettingOptions, type SettingFlags } from '../options/options.ts'
 import { agrees } from '../terminal/agrees.ts'
 import { align, localTime } from '../terminal/layout.ts'
-import { findCandidate, runsModule, readLocked, type Candidate } from '../trust/candidate.ts'
+import { findCandidate, readLocked, readUnconfined, runsModule, type Candidate } from '../trust/candidate.ts'
 import { diffsText, fileDiffs, type FileDiff } from '../trust/file-diffs.ts'
 import { changesText, filesText, toolsText } from '../trust/trust-text.ts'
 
@@ -28,6 +28,10 @@ const define: DefineCommand = (command, context) => {
     if (options.list === true) return await list(name, options, file, context)
     if (name === undefined) {
       throw new UsageError('name the skill: skillet trust NAME; or list the trusted ones: skillet trust --list')
+    }
+    const { skill, instance } = splitInstance(name)
+    if (instance !== undefined) {
+      throw new UsageError(`instances are trusted with their skill: skillet trust ${skill}`)
     }
     await new Trusting(name, options, readFlags(), file, context).run()
   })
@@ -62,7 +66,7 @@ class Trusting {
     const diffs = Object.keys(kept).length === 0 ? [] : fileDiffs(kept, texts)
     // Before the module runs, if it has one.
     this.#show(filesText(candidate, this.#context.terminal) + diffsText(diffs, this.#context.terminal))
-    const skill = candidate.skill ?? await this.#readLocked(candidate)
+    const skill = candidate.skill ?? await this.#readUnserved(candidate)
     if (skill === undefined) return
     const changes = old === undefined ? [] : this.#changes(old, candidate, skill)
     this.#show(`\n${toolsText(skill, this.#context.terminal)}`)
@@ -75,11 +79,20 @@ class Trusting {
     await this.#texts.prune(new Set(this.#file.read().map(({ hash }) => hash)))
   }
 
-  /** Reads a locked skill. The user is asked before its module runs. */
-  async #readLocked (candidate: Candidate): Promise<SkillDefinition | undefined> {
-    const question = 'Its tools are known when its module was run. Run it now, in a thread? [y/N] '
-    if (runsModule(candidate) && !await agrees(question, this.#options, this.#context)) return undefined
-    return await readLocked(this.#name, this.#settingFlags, this.#context)
+  /** Reads a skill that does not serve. The user is asked before its module runs, and before it does so unconfined. */
+  async #readUnserved (candidate: Candidate): Promise<SkillDefinition | undefined> {
+    let { fault } = candidate
+    if (fault === undefined) {
+      const question = 'Its tools are known when its module was run. Run it now? [y/N] '
+      if (runsModule(candidate) && !await agrees(question, this.#options, this.#context)) return undefined
+      const read = await readLocked(this.#name, this.#settingFlags, this.#context)
+      if (read.fault === undefined) return read.skill
+      fault = read.fault
+    }
+    const question =
+      `It can't be read as it is: ${fault}\nRun its module without a sandbox, as your user, to see its tools? [y/N] `
+    if (!await agrees(question, this.#options, this.#context)) return undefined
+    return await readUnconfined(this.#name, this.#settingFlags, this.#context)
   }
 
   #changes (old: TrustRecord, { content }: Candidate, skill: SkillDefinition): Change[] {

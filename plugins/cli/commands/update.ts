@@ -102,9 +102,11 @@ class Update {
     const { name, path } = this.#entry
     const { terminal, signal } = this.#context
     const { source } = this.#entry
-    const { folder, resolved } = isDocument(source)
-      ? await stageAgain({ name, folder: target, source }, workspace, signal)
+    const staged = isDocument(source)
+      ? await stageAgain({ name, folder: target, source }, workspace, signal, this.#options.force === true)
       : await this.#stage(workspace)
+    if (staged === undefined) return { name, state: 'current', resolved: this.#entry.resolved }
+    const { folder, resolved } = staged
     const prepared = await prepare(name, join(folder, path), workspace, this.#settingFlags, this.#context)
     const { content } = prepared.candidate
     if (content.hash === present.hash) {
@@ -118,7 +120,8 @@ class Update {
     if (!await agrees(`Update the skill ${name}? [y/N] `, this.#options, this.#context)) {
       return { name, state: 'refused' }
     }
-    await putInPlace({ name, folder: prepared.folder, target, workspace }, this.#settingFlags, this.#context)
+    const places = { name, folder: prepared.folder, target, workspace, prepared: prepared.skill }
+    await putInPlace(places, this.#settingFlags, this.#context)
     await this.#record(resolved, content.hash)
     return { name, state: 'updated', resolved }
   }

@@ -2,8 +2,8 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import {
-  didYouMean, isAbsent, isObject, loadPlugins, messageOf, pluginOptions, type AnyPlugin, type ExplainedConfig,
-  type Origin, type Setting
+  didYouMean, faultOfInstances, isAbsent, isObject, loadPlugins, messageOf, pluginOptions, type AnyPlugin,
+  type ExplainedConfig, type Origin, type Setting
 } from '../../../kernel/index.ts'
 import { everyPlugin, type BuiltinPlugins } from '../boot.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -28,7 +28,15 @@ export async function faultsOf (
   builtin: BuiltinPlugins,
   { cwd }: Terminal
 ): Promise<string[]> {
-  return [...await folderFaults(explained), ...await pluginFaults(explained, builtin, cwd)]
+  const instances = instanceFaults(explained)
+  return [...instances, ...await folderFaults(explained), ...await pluginFaults(explained, builtin, cwd)]
+}
+
+function instanceFaults ({ config, file = '' }: ExplainedConfig): string[] {
+  return Object.entries(config.skills.instances).flatMap(([skill, instances]) => {
+    const fault = faultOfInstances(skill, instances)
+    return fault === undefined ? [] : [`${file}: ${fault}`]
+  })
 }
 
 async function folderFaults (explained: ExplainedConfig): Promise<string[]> {

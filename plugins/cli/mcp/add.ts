@@ -9,6 +9,7 @@ interface Options {
   env?: string[]
   header?: string[]
   secret?: string[]
+  write?: string[]
   cwd?: string
   description?: string
   directory?: string
@@ -25,6 +26,7 @@ export function defineAddMcp (command: Command, context: CommandContext): void {
     .option('--env <name=value>', 'a variable for the command; {{NAME}} in it is the secret of that name', collect)
     .option('--header <name:value>', 'a header for the URL; {{NAME}} in it is the secret of that name', collect)
     .option('--secret <name>', 'a secret that the server is given, set by `skillet secret set`', collect)
+    .option('--write <dir>', 'a folder that the command may write to in the sandbox', collect)
     .option('--cwd <dir>', 'the working directory of the command')
     .option('--description <text>', 'what the skill is for')
     .option('--directory <dir>', 'the directory to put it in (default: your own, where every command finds it)')
@@ -54,12 +56,12 @@ async function addServer (
 }
 
 function serverOf (name: string, words: readonly string[], options: Options, folder: string): NewServer {
-  const { env = [], header = [], secret = [], cwd, description } = options
+  const { env = [], header = [], secret = [], write = [], cwd, description } = options
   const [first = ''] = words
   const isUrl = words.length === 1 && /^https?:\/\//.test(first)
-  if (isUrl ? env.length > 0 || cwd !== undefined : header.length > 0) {
+  if (isUrl ? env.length > 0 || write.length > 0 || cwd !== undefined : header.length > 0) {
     throw new UsageError(
-      isUrl ? '--env and --cwd are for a command, not for a URL' : '--header is for a URL, not for a command'
+      isUrl ? '--env, --write and --cwd are for a command, not for a URL' : '--header is for a URL, not for a command'
     )
   }
   const variables = Object.fromEntries(env.map(text => pair(text, '=', '--env')))
@@ -74,6 +76,7 @@ function serverOf (name: string, words: readonly string[], options: Options, fol
           ...(env.length > 0 && { env: variables })
         },
     secrets: Object.fromEntries(secret.map(name => [name, undefined])),
+    write: write.map(path => resolve(folder, path)),
     notes: []
   }
 }

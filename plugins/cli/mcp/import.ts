@@ -5,11 +5,11 @@ import type { Command } from 'commander'
 import { configHome, isAbsent, messageOf, SecretFile } from '../../../kernel/index.ts'
 import { UsageError } from '../boot.ts'
 import type { CommandContext } from '../command.ts'
-import { EXIT_CODES } from '../exit-codes.ts'
 import { clients, fileOf, type Client } from '../files/clients.ts'
 import { readClientFile } from './client-file.ts'
 import { serverOfEntry, type Passed } from './entry.ts'
 import { inWords, writeServer, type NewServer } from './new-server.ts'
+import { agrees } from '../terminal/agrees.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 interface Options { json?: boolean, yes?: boolean, directory?: string }
@@ -30,7 +30,7 @@ export function defineImportMcp (command: Command, context: CommandContext): voi
 async function importServers (
   file: string | undefined, { json = false, yes = false, directory }: Options, context: CommandContext
 ): Promise<void> {
-  const { terminal, signal, setStatus } = context
+  const { terminal } = context
   const own = configHome(terminal.env)
   const folder = directory === undefined ? join(own, 'skills') : resolve(terminal.cwd, directory)
   const files = file === undefined ? usualFiles(terminal) : [resolve(terminal.cwd, file)]
@@ -46,16 +46,8 @@ async function importServers (
     )
   }
   for (const server of servers) show(inWords(server))
-  if (!yes) {
-    const answer = await terminal.ask(
-      `Add ${servers.length === 1 ? 'it' : `these ${servers.length}`} to ${folder}? [y/N] `, signal
-    )
-    if (answer === undefined) throw new UsageError('nobody can be asked: standard input is no terminal; look at what is shown, and add --yes')
-    if (!/^y(es)?$/i.test(answer.trim())) {
-      terminal.err('Nothing was added.\n')
-      return setStatus(EXIT_CODES.tool_failed)
-    }
-  }
+  const question = `Add ${servers.length === 1 ? 'it' : `these ${servers.length}`} to ${folder}? [y/N] `
+  if (!await agrees(question, { yes }, context)) return
   const secrets = new SecretFile(own, terminal.env)
   const added = []
   for (const server of servers) {

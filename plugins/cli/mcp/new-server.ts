@@ -12,6 +12,8 @@ export interface NewServer {
   mcp: Pick<McpServer, 'command' | 'env' | 'cwd' | 'url' | 'headers'>
   /** The names of its secrets; the values of some are known. */
   secrets: Readonly<Record<string, string | undefined>>
+  /** Paths that it may write to in the sandbox. */
+  write?: readonly string[]
   /** What is worth knowing of it, in sentences. */
   notes: readonly string[]
 }
@@ -20,20 +22,21 @@ export interface NewServer {
 const usualVariables = ['HOME', 'USER']
 
 /** The text of its `skill.toml`. */
-export function manifestOf ({ description, mcp, secrets }: NewServer): string {
+export function manifestOf ({ description, mcp, secrets, write = [] }: NewServer): string {
   const names = Object.keys(secrets)
   return `${stringify({
     runtime: 'mcp', description,
     mcp: { ...mcp },
     permissions: {
       network: true,
+      ...(write.length > 0 && { write: [...write] }),
       ...(mcp.command !== undefined && { env: usualVariables }), ...(names.length > 0 && { secrets: names })
     }
   })}\n`
 }
 
 /** What a server is and may do, in plain words. */
-export function inWords ({ name, mcp, secrets, notes }: NewServer): string {
+export function inWords ({ name, mcp, secrets, write = [], notes }: NewServer): string {
   const way = mcp.command === undefined
     ? `speaks to ${mcp.url ?? ''}`
     : `runs the command ${mcp.command.map(quoted).join(' ')}, as you, and may reach the network`
@@ -42,6 +45,9 @@ export function inWords ({ name, mcp, secrets, notes }: NewServer): string {
   const unknown = Object.keys(secrets).filter(secret => !known.includes(secret))
   const lines = [
     `${name}: ${way}`,
+    ...(mcp.command === undefined ? [] : [
+      `until you trust it (skillet trust ${name}), it runs in the sandbox where isolation.mode says so, and writes only to ${['folders of its own', ...write].join(', ')}`
+    ]),
     ...(variables.length > 0 ? [`with the variables ${variables.join(', ')}`] : []),
     ...(known.length > 0 ? [`its secrets ${known.join(', ')} go into the secrets file`] : []),
     ...unknown.map(secret => `needs a secret: skillet secret set ${name} ${secret}`),

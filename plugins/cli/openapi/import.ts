@@ -62,7 +62,8 @@ async function importDocument (
   if (options.json !== true) terminal.out(shown)
   else if (options.yes !== true) terminal.err(shown)
   if (!await agrees(`Import the skill ${name}? [y/N] `, options, context)) return
-  const skill = await putInPlace({ name, folder: prepared.folder, target, workspace }, settingFlags, context)
+  const places = { name, folder: prepared.folder, target, workspace, prepared: prepared.skill }
+  const skill = await putInPlace(places, settingFlags, context)
   const entry: LockEntry = {
     name, source, path: '', resolved, hash: prepared.candidate.content.hash, at: new Date().toISOString()
   }

@@ -18,17 +18,24 @@ export interface Loaded {
   /** Where it really is, after redirects. */
   url: URL
   etag: string | undefined
+  last_modified: string | undefined
   sha256: string
 }
 
+/** What is known of a document from the time before, so that it is not sent again if it is the same. */
+export type Validators = Partial<Pick<Loaded, 'etag' | 'last_modified'>>
+
+/** A document that its server says is as it was. */
+export class NotModified extends Error {}
+
 /**
  * Reads the document that the user names: its host may be anywhere, since the user named it.
- * @throws Error naming the file
+ * @throws NotModified when it fits the validators; Error naming the file
  */
-export async function loadDocument (url: URL, signal: AbortSignal): Promise<Loaded> {
+export async function loadDocument (url: URL, signal: AbortSignal, validators: Validators = {}): Promise<Loaded> {
   const loaded = url.protocol === 'file:'
-    ? { bytes: await readBounded(fileURLToPath(url)), url, etag: undefined }
-    : await download(url, new Allowed('the command line', [hostOf(url)]), signal)
+    ? { bytes: await readBounded(fileURLToPath(url)), url, etag: undefined, last_modified: undefined }
+    : await download(url, new Allowed('the command line', [hostOf(url)]), signal, validators)
   return { ...loaded, sha256: createHash('sha256').update(loaded.bytes).digest('hex') }
 }
 
@@ -66,16 +73,20 @@ async function readBounded (path: string): Promise<Buffer> {
 }
 
 async function download (
-  first: URL, allowed: Allowed, outer: AbortSignal
-): Promise<{ bytes: Buffer, url: URL, etag: string | undefined }> {
+  first: URL, allowed: Allowed, outer: AbortSignal, { etag, last_modified }: Validators = {}
+): Promise<Omit<Loaded, 'sha256'>> {
   const late = AbortSignal.timeout(file_ms)
   const signal = AbortSignal.any([outer, late])
+  const conditions = {
+    ...(etag !== undefined && { 'if-none-match': etag }),
+    ...(last_modified !== undefined && { 'if-modified-since': last_modified })
+  }
   let url = first
   try {
     for (let redirects = 0; ; redirects++) {
       refuseUnsafe(url)
       const { status, status_text, headers, body, truncated } = await send(url, {
-        method: 'GET', headers: { accept: 'application/json, application/yaml, */*;q=0.5' }, allowed,
+        method: 'GET', headers: { accept: 'application/json, application/yaml, */*;q=0.5', ...conditions }, allowed,
         bytes_max: documentBytesMax, signal
       })
       const { location } = headers
@@ -84,12 +95,14 @@ async function download (
         url = new URL(location, url)
         continue
       }
+      if (status === 304 && Object.keys(conditions).length > 0) throw new NotModified(`${url.href} is as it was`)
       if (status !== 200) throw new Error(`the server answers ${status} ${status_text}`.trimEnd())
       if (truncated) throw new Error(`it has more than ${documentBytesMax} bytes`)
-      return { bytes: body, url, etag: headers['etag'] }
+      return { bytes: body, url, etag: headers['etag'], last_modified: headers['last-modified'] }
     }
   } catch (error) {
     outer.throwIfAborted()
+    if (error instanceof NotModified) throw error
     const why = late.aborted ? `it takes longer than ${file_ms / 1000} s` : explain(error)
     throw new Error(`${url.href} can't be fetched: ${why}`, { cause: error })
   }

@@ -81,7 +81,8 @@ export async function writeSkill (
   const info = objectAt(document, 'info')
   const http: HttpSection = {
     ...calling, source, sha256: loaded.sha256,
-    ...(loaded.etag !== undefined && { etag: loaded.etag }), ...(filter.length > 0 && { filter: [...filter] })
+    ...validatorsOf(loaded),
+    ...(filter.length > 0 && { filter: [...filter] })
   }
   const version = String(info['version'] ?? '').slice(0, 64)
   const manifest = {
@@ -96,6 +97,14 @@ export async function writeSkill (
   const reduced = reduceDocument(document, operations, names)
   await writeFile(join(folder, DOCUMENT), `${JSON.stringify(reduced, null, 1)}\n`)
   return left_out.map(({ error }) => error)
+}
+
+/** What a later update asks with; longer ones are left out. */
+function validatorsOf ({ etag = '', last_modified = '' }: Loaded): Pick<HttpSection, 'etag' | 'last_modified'> {
+  return {
+    ...(etag !== '' && etag.length <= 1_024 && { etag }),
+    ...(last_modified !== '' && last_modified.length <= 128 && { last_modified })
+  }
 }
 
 function describe (info: JsonObject, server: string): string {

@@ -8,7 +8,7 @@ import { objectAt, textAt } from '../../toolkit/openapi/values.ts'
 import { DOCUMENT, lenientName, MANIFEST } from '../../toolkit/skill-folder.ts'
 import { UsageError } from '../boot.ts'
 import type { Staged } from '../packages/stage.ts'
-import { loadDocument } from './load-file.ts'
+import { loadDocument, NotModified, type Validators } from './load-file.ts'
 import { earlier, openLoaded, writeSkill, type Wish } from './make-skill.ts'
 
 /** Begins the source of a skill that was imported, in the lock file. */
@@ -29,10 +29,10 @@ export interface StagedDocument extends Staged { name: string, source: string, f
  */
 export async function stageDocument (
   text: string, { name: wanted, ...wish }: Omit<Wish, 'name'> & { name: string | undefined }, workspace: string,
-  cwd: string, signal: AbortSignal
+  cwd: string, signal: AbortSignal, validators: Validators = {}
 ): Promise<StagedDocument> {
   const url = addressOf(text, cwd)
-  const opened = await openLoaded(await loadDocument(url, signal), wish.filter, signal)
+  const opened = await openLoaded(await loadDocument(url, signal, validators), wish.filter, signal)
   const title = textAt(objectAt(opened.document, 'info'), 'title') ?? ''
   const name = wanted ?? (lenientName(title).replace(/-+$/, '') || 'api')
   const folder = join(workspace, 'files')
@@ -49,17 +49,32 @@ export async function stageDocument (
 /**
  * Fetches the document of a skill again. Server, filters, credentials and the names of operations stay.
  * @param skill the folder of the installed skill
+ * @param whole whether it is fetched even if the server would say that it is as it was
+ * @returns undefined where the server says that the document is as it was
  */
 export async function stageAgain (
-  skill: { name: string, folder: string, source: string }, workspace: string, signal: AbortSignal
-): Promise<Staged> {
+  skill: { name: string, folder: string, source: string }, workspace: string, signal: AbortSignal,
+  whole = false
+): Promise<Staged | undefined> {
   const manifest: unknown = parse(await readFile(join(skill.folder, MANIFEST), 'utf8'))
   const http = httpOf(isObject(manifest) ? manifest['http'] : undefined)
-  const before = earlier(await readFile(join(skill.folder, DOCUMENT), 'utf8'), http)
+  const document = await readFile(join(skill.folder, DOCUMENT), 'utf8')
+  const before = earlier(document, http)
+  // Other files that it refers to may have changed.
+  const validators = whole || document.includes('"x-files"') ? {} : validatorsOf(http)
   const { filter = [], server } = http
   const { read } = isObject(manifest) ? objectAt(manifest, 'permissions') : {}
   const wish = { name: skill.name, filter, server, before: { ...before, read } }
-  return await stageDocument(skill.source.slice(prefix.length), wish, workspace, '/', signal)
+  try {
+    return await stageDocument(skill.source.slice(prefix.length), wish, workspace, '/', signal, validators)
+  } catch (error) {
+    if (error instanceof NotModified) return undefined
+    throw error
+  }
+}
+
+function validatorsOf ({ etag, last_modified }: ReturnType<typeof httpOf>): Validators {
+  return { ...(etag !== undefined && { etag }), ...(last_modified !== undefined && { last_modified }) }
 }
 
 function addressOf (text: string, cwd: string): URL {

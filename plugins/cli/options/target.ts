@@ -1,5 +1,6 @@
 import {
-  didYouMean, health, SkilletError, type Call, type Gateway, type QuarantinedSkill, type Skill, type Tool
+  didYouMean, health, SkilletError, splitInstance, splitTool, type Call, type Gateway, type QuarantinedSkill,
+  type Skill, type Tool
 } from '../../../kernel/index.ts'
 import { plain } from '../terminal/layout.ts'
 
@@ -8,11 +9,14 @@ export function usage ({ parameters }: Tool): string {
   return parameters.filter(({ required }) => required).map(({ name }) => `${plain(name)}=…`).join(' ')
 }
 
-/** Splits `git:log` into skill and tool; `git` has no tool. */
-export function splitTarget (target: string): { skill_name: string, tool_name: string | undefined } {
-  const colon = target.indexOf(':')
-  if (colon === -1) return { skill_name: target, tool_name: undefined }
-  return { skill_name: target.slice(0, colon), tool_name: target.slice(colon + 1) }
+/** The name of the skill in `github@work:log`, `github@work`, `github:log` or `github`. */
+export function skillIn (target: string): string {
+  return splitInstance(splitTool(target).skill_name).skill
+}
+
+/** The instances of a skill in one line, such as `github@work (default), github@home`; undefined without any. */
+export function instancesText ({ instances }: Skill): string | undefined {
+  return instances?.map(({ name, default: isDefault }) => isDefault === true ? `${name} (default)` : name).join(', ')
 }
 
 /**

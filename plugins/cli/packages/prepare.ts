@@ -36,6 +36,6 @@ export async function prepare (
   if (leaving !== undefined) {
     throw new Error(`its link ${leaving.path} leads to ${leaving.outside ?? ''}, outside of its folder`)
   }
-  const skill = runsModule(candidate) ? undefined : candidate.skill ?? await readLocked(name, only, context)
+  const skill = runsModule(candidate) ? undefined : candidate.skill ?? (await readLocked(name, only, context)).skill
   return { folder: place, candidate, skill }
 }

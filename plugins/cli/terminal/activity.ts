@@ -17,6 +17,7 @@ export class Activity {
   #timer: NodeJS.Timeout | undefined
   #spinner: { text: string, stop (): unknown } | undefined
   #ended = false
+  #pauses = 0
 
   /** @param name the tool that runs, such as `git:log` */
   constructor (terminal: Terminal, name: string) {
@@ -45,6 +46,14 @@ export class Activity {
     if (text !== '') this.#atStart = text.endsWith('\n')
   }
 
+  /** Shows nothing until the returned function is called. */
+  readonly pause = (): () => void => {
+    this.#pauses++
+    this.#spinner?.stop()
+    this.#spinner = undefined
+    return () => { this.#pauses-- }
+  }
+
   end (): void {
     this.#ended = true
     clearInterval(this.#timer)
@@ -54,10 +63,10 @@ export class Activity {
   /** Starts the spinner after the waiting time, if the cursor is not within a line; later it updates the seconds. */
   async #spin (): Promise<void> {
     if (this.#spinner !== undefined) return this.#show()
-    if (!this.#atStart) return
+    if (!this.#atStart || this.#pauses > 0) return
     const { default: spinner } = await import('yocto-spinner')
     // Ctrl-C is handled in one place, which cancels the execution.
-    if (!this.#ended && this.#spinner === undefined) {
+    if (!this.#ended && this.#pauses === 0 && this.#spinner === undefined) {
       this.#spinner = spinner({ text: this.#text(), stream: process.stderr, handleSignals: false }).start()
     }
   }

@@ -2,4 +2,4 @@
 export { parseJSONRPCMessage } from '@modelcontextprotocol/client'
 export { StdioTransport } from '../process/stdio-transport.ts'
 export { Connection } from './connection.ts'
-export { mayBeOlder, remoteFault, serverSentEvents, streamable } from './remote.ts'
+export { mayBeOlder, remoteFault, serverSentEvents, sessionFault, streamable, wantsLogin } from './remote.ts'

@@ -7,7 +7,12 @@ import { howToInstall } from '../../toolkit/packages.ts'
 import { ServerFault } from '../server-fault.ts'
 
 /** What the end of a server's process was. */
-export interface Exit { code: number | null, signal: NodeJS.Signals | null }
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+  /** For what it was ended, in words that follow "it". */
+  what?: string
+}
 
 /** A running server and the group of its processes. */
 export interface ServerProcess {
@@ -17,6 +22,8 @@ export interface ServerProcess {
   readonly stderr: Readable
   /** Resolves when the server ended. Its whole group is ended then, too. */
   readonly exited: Promise<Exit>
+  /** A call begins. @param alone whether no other one runs */
+  begin? (alone: boolean): void
   /**
    * Ends the server: closes its standard input, then asks its group to end, then ends it. Resolves when it has ended.
    */
@@ -24,10 +31,10 @@ export interface ServerProcess {
 }
 
 /** How long a server may take to end by itself, and then when it is asked to, in milliseconds. */
-const grace_ms = { stdin: 1_000, signal: 1_000 }
+export const grace_ms = { stdin: 1_000, signal: 1_000 }
 
 /**
- * Starts a server in a process group of its own. This is the one place where processes of servers start.
+ * Starts a server in a process group of its own, without a sandbox.
  * @throws ServerFault with the remedy
  */
 export async function startServerProcess (
@@ -81,16 +88,20 @@ function signalGroup (pid: number, signal: NodeJS.Signals): void {
 async function whyNotStarted (program: string, cwd: string, error: unknown): Promise<string> {
   const isDirectory = await stat(cwd).then(stats => stats.isDirectory(), () => false)
   if (!isDirectory) return `its working directory ${cwd} does not exist`
-  if (hasCode(error, 'ENOENT')) {
-    const install = howToInstall(program)
-    return `the program ${program} was not found${install === undefined ? '' : `; install it: ${install}`}`
-  }
+  if (hasCode(error, 'ENOENT')) return notFound(program)
   if (hasCode(error, 'EACCES')) return `the program ${program} may not be executed`
   return `the program ${program} could not be started: ${messageOf(error)}`
 }
 
+/** That a program is missing, with the remedy. */
+export function notFound (program: string): string {
+  const install = howToInstall(program)
+  return `the program ${program} was not found${install === undefined ? '' : `; install it: ${install}`}`
+}
+
 /** The end of a process in words. */
-export function exitInWords ({ code, signal }: Exit): string {
+export function exitInWords ({ code, signal, what }: Exit): string {
+  if (what !== undefined) return what
   return signal === null
     ? `exited with code ${code ?? 1}`
     : `was ended by ${signal} (code ${128 + constants.signals[signal]})`

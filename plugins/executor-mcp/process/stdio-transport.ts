@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { messageOf } from '../../../kernel/index.ts'
+import { isObject, messageOf } from '../../../kernel/index.ts'
+import { Calls, ConnectionEnded } from './calls.ts'
 import { Lines } from './lines.ts'
 import type { ServerProcess } from './server-process.ts'
 
@@ -28,6 +29,8 @@ export class StdioTransport implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>
   /** The client recognizes a process by its fields `pid` and `stderr`, and negotiates the protocol accordingly. */
   readonly stderr = null
+  /** Requests that go past the client's package. */
+  readonly calls = new Calls(message => { this.#write(message) })
   readonly #options: StdioTransportOptions
   readonly #window = { since_ms: 0, messages: 0, bytes: 0 }
   #quoted = false
@@ -67,8 +70,12 @@ export class StdioTransport implements Transport {
   }
 
   async send (message: JSONRPCMessage): Promise<void> {
+    this.#write(message)
+  }
+
+  #write (message: object): void {
     const { stdin } = this.#options.process
-    if (this.#closed || !stdin.writable) throw new Error('the server has ended')
+    if (this.#closed || !stdin.writable) throw new ConnectionEnded('the server has ended')
     stdin.write(`${JSON.stringify(message)}\n`)
     if (stdin.writableLength > unreadBytesMax) this.#refuse('it does not read what is sent to it')
   }
@@ -82,7 +89,12 @@ export class StdioTransport implements Transport {
     if (this.#closed) return
     let message
     try {
-      message = this.#options.parse(JSON.parse(line.toString('utf8')))
+      const value: unknown = JSON.parse(line.toString('utf8'))
+      if (isObject(value) && this.calls.take(value)) {
+        if (value['method'] !== undefined) this.#count(line.length)
+        return
+      }
+      message = this.#options.parse(value)
     } catch (error) {
       this.#count(line.length)
       if (!this.#quoted) this.#options.garbage(
@@ -116,6 +128,7 @@ export class StdioTransport implements Transport {
   #close (): void {
     if (this.#closed) return
     this.#closed = true
+    this.calls.end()
     this.onclose?.()
   }
 }

@@ -1,9 +1,10 @@
 import type { Confinement, Logger, PluginContext } from '../../../kernel/index.ts'
+import { levelArgs } from '../../toolkit/sandbox/level-args.ts'
 import type { RuleBook } from '../../toolkit/sandbox/rules.ts'
 import type { HelperProcess } from '../helper-process.ts'
-import type { HelperProgram, TakeSocket } from '../helper-program.ts'
+import type { HelperProgram } from '../helper-program.ts'
 import { Helpers } from '../helpers.ts'
-import { levelArgs } from './probe.ts'
+import { proxyPort, type TakeSocket } from '../../toolkit/network/passed-socket.ts'
 import type { PassOptions } from '../../toolkit/network/pass.ts'
 import { stopServing, type NetworkProxy } from '../../toolkit/network/proxy.ts'
 import type { RunPass } from './run-network.ts'
@@ -26,8 +27,6 @@ export interface Room {
 
 /** The most rooms that have helpers at the same time. */
 const roomsMax = 32
-/** The port of the proxy on 127.0.0.1, in network namespaces where nothing else listens before. */
-const proxyPort = 3128
 
 export interface ConfinedHelpersOptions {
   program: HelperProgram

@@ -1,12 +1,11 @@
-import { messageOf, type Config, type Confinement, type Task } from '../../../kernel/index.ts'
+import type { Config, Confinement, Task } from '../../../kernel/index.ts'
 import { ConfinementError, ConfinementPolicy, type PolicyOptions } from '../../toolkit/sandbox/confinement-policy.ts'
-import { NetworkList } from '../../toolkit/network/network-list.ts'
+import { networkListOf } from '../../toolkit/network/network-list-of.ts'
+import { limitsOf, type Limits } from '../../toolkit/sandbox/limits.ts'
 import type { RuleBook } from '../../toolkit/sandbox/rules.ts'
 import { writablePaths } from '../../toolkit/sandbox/writable-paths.ts'
 import type { HelperProcess } from '../helper-process.ts'
-import type { Limits } from '../protocol.ts'
 import type { ConfinedHelpers } from './confined-helpers.ts'
-import { limitsOf } from './limits.ts'
 import type { RunPass } from './run-network.ts'
 
 export interface ConfinerOptions extends PolicyOptions {
@@ -50,7 +49,7 @@ export class Confiner extends ConfinementPolicy {
     const writable = writablePaths(this.#book, task, cwd)
     const { network } = skill.permissions
     const { id, paths } = this.#book.rulesFor(skill, cwd, writable, level === 'strict')
-    const list = typeof network === 'boolean' ? undefined : listOf(skill.name, network)
+    const list = networkListOf(skill)
     const room = {
       network: typeof network === 'boolean' ? network : { directory: skill.directory, list: network }, writable, level
     }
@@ -64,14 +63,5 @@ export class Confiner extends ConfinementPolicy {
   async close (): Promise<void> {
     await this.settled()
     await this.#helpers?.close()
-  }
-}
-
-/** @throws ConfinementError when it can't be read, as that of a skill that no reader of ours has checked */
-function listOf (skill: string, network: readonly string[]): NetworkList {
-  try {
-    return new NetworkList(network)
-  } catch (error) {
-    throw new ConfinementError(`${skill} can't run: permissions/network: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -1,6 +1,6 @@
-import { homedir } from 'node:os'
 import type { Confinement } from '../../../kernel/index.ts'
 import { HelperProcess } from '../helper-process.ts'
+import { levelArgs } from '../../toolkit/sandbox/level-args.ts'
 import type { HelperProgram } from '../helper-program.ts'
 import { tryHelper } from '../try-helper.ts'
 
@@ -20,7 +20,7 @@ export async function whyNoSandbox (
   const helper = new HelperProcess({ ...program, args })
   const timer = setTimeout(() => { helper.kill() }, probe_ms)
   try {
-    helper.keepRules(1, [{ path: '/', access: 'read' }], { memory_bytes_max: 0, processes_max: 0 })
+    helper.keepRules(1, [{ path: '/', access: 'read' }], { memory_bytes_max: 0, processes_max: 0, cpu_ms_max: 0 })
     const answer = await tryHelper(helper, {}, 1)
     switch (answer.type) {
       case 'ended': return answer.exit_code === 0 ? undefined : `a confined command exited with ${answer.exit_code}`
@@ -31,10 +31,4 @@ export async function whyNoSandbox (
     clearTimeout(timer)
     await helper.close()
   }
-}
-
-/** The arguments of a helper for its level. */
-export function levelArgs (level: Confinement): string[] {
-  const home = homedir()
-  return ['--level', level, ...(level === 'strict' && home !== '/' ? ['--home', home] : [])]
 }

@@ -1,11 +1,16 @@
-import type { Outcome } from '../../../kernel/index.ts'
+import type { Logger, Outcome } from '../../../kernel/index.ts'
+import { Refusals } from '../../toolkit/network/refusals.ts'
 import type { ConfinedEnd } from '../../toolkit/sandbox/confined-program.ts'
+import { excessOf } from '../../toolkit/sandbox/limits.ts'
 import { failed, nothing, outcomeOf, outOfMemory, outOfTime, type Holder, type Run } from '../main/run.ts'
 import type { Limits } from '../shared/limits.ts'
 import type { ToolResult } from '../shared/protocol.ts'
+import type { Place } from './place.ts'
 
 /** What a call needs of its work. */
 export interface CallActs {
+  readonly place: Place
+  readonly log: Logger
   /** Asks the tool to end; where it has not begun, that it never does. */
   ask (): void
   /** Ends the process. */
@@ -20,6 +25,8 @@ export class ProcessCall implements Holder {
   readonly run: Run
   readonly number: number
   stage: 'given' | 'loading' | 'begun' | 'over' | 'back' = 'given'
+  /** What it could not reach. */
+  #refusals: Refusals | undefined
   /** Whether it has returned a promise that was pending. */
   waiting = false
   /** Why it is being ended. */
@@ -61,6 +68,16 @@ export class ProcessCall implements Holder {
     if (this.stage === 'begun' || !this.#shared) this.#arm(this.#limits.grace_ms, () => { this.#acts.kill() })
   }
 
+  /** It may not reach what it wanted to. */
+  refused (message: string): void {
+    const { run, number } = this
+    const { skill, tool } = run.task
+    this.#refusals ??= new Refusals(`${skill.name}:${tool.name}`, {
+      log (level, text) { run.heard({ type: 'log', run: number, level, text }) }
+    }, this.#acts.log)
+    this.#refusals.add(message)
+  }
+
   /** Its process uses more memory than it may. */
   exhaust (): void {
     this.#why ??= 'memory'
@@ -80,7 +97,7 @@ export class ProcessCall implements Holder {
     clearTimeout(this.#timer)
     this.stage = 'begun'
     this.#began_ms = performance.now()
-    this.run.started('sandbox', 0)
+    this.run.started(this.#acts.place.level, 0)
     if (this.#why !== undefined) this.#arm(this.#limits.grace_ms, () => { this.#acts.kill() })
   }
 
@@ -101,7 +118,8 @@ export class ProcessCall implements Holder {
     if (this.waiting || this.#why !== undefined) this.run.pace.learnHarm()
     else if (this.stage === 'begun') this.run.pace.learn(ran_ms)
     this.stage = 'over'
-    const outcome = outcomeOf(result, this.#limits.outputBytesMax)
+    const told = outcomeOf(result, this.#limits.outputBytesMax)
+    const outcome = this.#refusals?.explain(told) ?? told
     const { output, output_truncated } = outcome
     if (this.#why === 'cancel') this.run.settle({ output, output_truncated, status: 'cancelled' })
     else if (this.#why === 'memory') this.run.settle(outOfMemory(this.#limits))
@@ -142,6 +160,7 @@ export class ProcessCall implements Holder {
     if (this.#why === 'cancel') return { ...nothing, status: 'cancelled' }
     if (this.#why === 'load') return failed(`the module did not load within ${this.#limits.load_ms} ms`)
     if (this.#why === 'memory' || isOutOfMemory(end)) return outOfMemory(this.#limits)
+    if (end.exceeded !== undefined) return failed(`${who} ${excessOf(end.exceeded, this.#acts.place.limits)}`)
     if (end.refused !== undefined) {
       return failed(`the process of ${who} was ended, since it sent the server ${end.refused}`)
     }

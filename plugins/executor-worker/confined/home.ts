@@ -1,13 +1,14 @@
 import {
-  messageOf, SkilletError, type CancelSignal, type Logger, type Outcome, type Task, type TaskObserver
+  messageOf, SkilletError, type CancelSignal, type Confinement, type Logger, type Outcome, type Task, type TaskObserver
 } from '../../../kernel/index.ts'
+import type { NetworkProxy } from '../../toolkit/network/proxy.ts'
 import { ConfinementError } from '../../toolkit/sandbox/confinement-policy.ts'
 import type { ConfinedEnd } from '../../toolkit/sandbox/confined-program.ts'
 import { failed, nothing, Run } from '../main/run.ts'
 import { slotsMax } from '../shared/board.ts'
 import { attemptsMax, begin_ms, stopping, type Limits } from '../shared/limits.ts'
 import { how } from './call.ts'
-import { MemoryWatch } from './memory-watch.ts'
+import { MemoryWatch } from '../../toolkit/sandbox/memory-watch.ts'
 import { fitting, isShort, type Place, type PlaceOptions } from './place.ts'
 import { Places } from './places.ts'
 import { Processes } from './processes.ts'
@@ -17,6 +18,7 @@ import { Work } from './work.ts'
 export interface HomeOptions extends Omit<PlaceOptions, 'heapBytesMax'> {
   /** The program in C that enters the sandbox. */
   program: string
+  proxy: NetworkProxy
   limits: Limits
   processesMax: number
   log: Logger
@@ -40,13 +42,13 @@ export class ConfinedHome {
 
   constructor (options: HomeOptions) {
     this.#options = options
-    const { program, limits, processesMax, book, cwd, log } = options
+    const { program, proxy, limits, processesMax, book, cwd, isolation, log } = options
     this.#memory = new MemoryWatch(limits.heapBytesMax)
     this.#places = new Places(
-      { book, cwd, heapBytesMax: limits.heapBytesMax }, place => this.#processes.has(place)
+      { book, cwd, isolation, heapBytesMax: limits.heapBytesMax }, place => this.#processes.has(place)
     )
     this.#processes = new Processes({
-      program, limits, processesMax, log,
+      program, proxy, limits, processesMax, log,
       room: () => { this.#pumpSoon() },
       notStarted: (place, end) => { this.#notStarted(place, end) }
     })
@@ -58,10 +60,10 @@ export class ConfinedHome {
   }
 
   /**
-   * Runs a task to its outcome.
+   * Runs a task at a level of isolation to its outcome.
    * @throws SkilletError OVERLOADED when the queue is full, the system has no room for a process, or it is closed
    */
-  run (task: Task, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
+  run (task: Task, level: Confinement, observer: TaskObserver, signal: CancelSignal): Promise<Outcome> {
     const { limits: { queueMax }, log } = this.#options
     if (this.#closed) return Promise.reject(new SkilletError('OVERLOADED', stopping))
     if (signal.aborted) return Promise.resolve({ ...nothing, status: 'cancelled' })
@@ -73,7 +75,7 @@ export class ConfinedHome {
     }
     let place: Place
     try {
-      place = this.#places.of(task, module)
+      place = this.#places.of(task, module, level)
     } catch (error) {
       if (!(error instanceof ConfinementError)) throw error
       return Promise.resolve(failed(error.message))
@@ -96,7 +98,7 @@ export class ConfinedHome {
       void process.end()
       throw new Error('a script process does not answer')
     }
-    this.#processes.giveBack(process)
+    this.#processes.keep(process)
     this.#pumpSoon()
   }
 
@@ -114,6 +116,7 @@ export class ConfinedHome {
     await Promise.allSettled(working.flatMap(({ calls }) => calls.map(({ run }) => run.outcome)))
     await this.#processes.end()
     this.#memory.close()
+    this.#options.proxy.close()
   }
 
   #cancel (run: Run, place: Place): void {
@@ -184,7 +187,7 @@ export class ConfinedHome {
       this.#pumpSoon()
     }
     const watched = { pid: process.pid, since_ms: performance.now(), exhausted: () => { work.exhaust() } }
-    const work: Work = new Work(runs, process, this.#options.limits, {
+    const work: Work = new Work(runs, process, this.#options, {
       waiting: wait,
       alone: leave,
       again: (run, end) => { this.#again(run, place, end) },

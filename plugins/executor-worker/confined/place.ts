@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { List, type Task } from '../../../kernel/index.ts'
+import { List, type Config, type Confinement, type Task } from '../../../kernel/index.ts'
 import { moduleInside, type ConfinedOptions } from '../../toolkit/sandbox/confined-program.ts'
+import type { NetworkList } from '../../toolkit/network/network-list.ts'
+import { networkListOf } from '../../toolkit/network/network-list-of.ts'
+import { least, limitsOf, type Limits } from '../../toolkit/sandbox/limits.ts'
 import type { AllowedPath, RuleBook } from '../../toolkit/sandbox/rules.ts'
 import { declaredEnvironment, threadEnvironment } from '../main/environment.ts'
 import { mebibytes, type Run } from '../main/run.ts'
@@ -18,7 +21,11 @@ export interface PlaceOptions {
   /** The absolute working directory of the processes. */
   cwd: string
   heapBytesMax: number
+  isolation: Config['isolation']
 }
+
+/** Beside the heap and buffers of a tool, what its process and all that it starts may use; see also memory-watch.ts. */
+const besideHeapBytes = 640 * 1_048_576
 
 /**
  * What the processes of one skill have in common: its module in one revision, and what its permissions open. No two
@@ -26,6 +33,11 @@ export interface PlaceOptions {
  */
 export class Place {
   readonly key: string
+  readonly level: Confinement
+  /** What a run may use with all that it starts. */
+  readonly limits: Limits
+  /** What it may reach; undefined where no list says that. */
+  readonly list: NetworkList | undefined
   /** Runs that wait. */
   readonly queue = new List<Run>()
   /** The module as the process finds it. */
@@ -41,8 +53,19 @@ export class Place {
   /** Times in a row that a process ended before it was ready. */
   failures = 0
 
-  constructor (key: string, task: Task, module: string, writable: readonly string[], options: PlaceOptions) {
+  /** @throws ConfinementError when the list of what it may reach can't be read */
+  constructor (
+    { key, writable, level }: { key: string, writable: readonly string[], level: Confinement },
+    task: Task, module: string, options: PlaceOptions
+  ) {
+    const { permissions } = task.skill
+    const limits = limitsOf(permissions, options.isolation)
     this.key = key
+    this.level = level
+    this.limits = {
+      ...limits, memory_bytes_max: least(limits.memory_bytes_max, options.heapBytesMax + besideHeapBytes)
+    }
+    this.list = networkListOf(task.skill)
     this.#task = task
     this.#source = module
     this.#writable = writable
@@ -62,24 +85,29 @@ export class Place {
     this.rules = this.#rulesNow()
   }
 
-  confinedOptions (data: ProcessData): Omit<ConfinedOptions, 'frameBytesMax' | 'take'> {
+  /** @param variables those by which its processes find the way out */
+  confinedOptions (
+    data: ProcessData, variables: Record<string, string> = {}
+  ): Omit<ConfinedOptions, 'frameBytesMax' | 'take'> {
     const { book, cwd, heapBytesMax } = this.#options
     const { network, env } = this.#task.skill.permissions
     return {
-      network: network === true, // `places.ts` refuses a list
+      level: this.level,
+      limits: this.limits,
+      network: network === true, // with a list, a proxy is the only way out
       writable: this.#writable,
       hidden: book.secrets,
       paths: [...this.rules, ...neededPaths(), { path: this.module, access: 'read' }],
       cwd,
       args: nodeArguments(data, mebibytes(heapBytesMax)),
-      env: { ...threadEnvironment(process.env), ...declaredEnvironment(process.env, env) },
+      env: { ...threadEnvironment(process.env), ...declaredEnvironment(process.env, env), ...variables },
       ...(this.#isSecret && { module: readFileSync(this.#source) })
     }
   }
 
   #rulesNow (): readonly AllowedPath[] {
     const { book, cwd } = this.#options
-    return book.rulesFor(this.#task.skill, cwd, this.#writable).paths
+    return book.rulesFor(this.#task.skill, cwd, this.#writable, this.level === 'strict').paths
   }
 }
 

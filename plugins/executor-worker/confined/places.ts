@@ -1,5 +1,4 @@
-import type { SkillDefinition, Task } from '../../../kernel/index.ts'
-import { ConfinementError } from '../../toolkit/sandbox/confinement-policy.ts'
+import type { Confinement, Task } from '../../../kernel/index.ts'
 import { writablePaths } from '../../toolkit/sandbox/writable-paths.ts'
 import { Place, type PlaceOptions } from './place.ts'
 
@@ -20,16 +19,15 @@ export class Places {
 
   /**
    * The place of a run.
-   * @throws ConfinementError when it may not write to a path that its parameters name, or its skill lists what it may
-   * reach, which is enforced for commands only
+   * @throws ConfinementError when it may not write to a path that its parameters name, or what its skill lists as the
+   * network can't be read
    */
-  of (task: Task, module: string): Place {
-    refuseList(task.skill)
-    const { key, writable } = this.#keyOf(task, module)
+  of (task: Task, module: string, level: Confinement): Place {
+    const { key, writable } = this.#keyOf(task, module, level)
     let place = this.#places.get(key)
     if (place === undefined) {
       if (this.#places.size >= placesMax) this.#forget()
-      this.#places.set(key, place = new Place(key, task, module, writable, this.#options))
+      this.#places.set(key, place = new Place({ key, writable, level }, task, module, this.#options))
     } else place.refresh()
     return place
   }
@@ -45,11 +43,11 @@ export class Places {
     return [...this.#places.values()].filter(({ queue }) => queue.size > 0).toSorted((a, b) => number(a) - number(b))
   }
 
-  #keyOf (task: Task, module: string): { key: string, writable: string[] } {
+  #keyOf (task: Task, module: string, level: Confinement): { key: string, writable: string[] } {
     const { book, cwd } = this.#options
-    const { directory, revision, permissions: { network, read, env, write } } = task.skill
-    const writable = write.length === 0 ? [] : writablePaths(book, task, cwd)
-    return { key: JSON.stringify([directory, module, revision, network, read, env, writable]), writable }
+    const { directory, revision, permissions } = task.skill
+    const writable = permissions.write.length === 0 ? [] : writablePaths(book, task, cwd)
+    return { key: JSON.stringify([directory, module, revision, level, permissions, writable]), writable }
   }
 
   #forget (): void {
@@ -57,12 +55,4 @@ export class Places {
       if (place.queue.size === 0 && !this.#isUsed(place)) this.#places.delete(key)
     }
   }
-}
-
-/** Runs no script with less, or more, of the network than its skill lists. */
-function refuseList ({ name, permissions: { network } }: SkillDefinition): void {
-  if (typeof network === 'boolean') return
-  throw new ConfinementError(
-    `${name} lists what it may reach in permissions.network, which is enforced for commands only: trust the skill, or say true or false there`
-  )
 }

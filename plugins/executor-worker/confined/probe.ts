@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/index.ts'
+import { isObject, type Confinement } from '../../../kernel/index.ts'
 import { ConfinedProgram } from '../../toolkit/sandbox/confined-program.ts'
 import type { Lacking } from '../../toolkit/sandbox/levels.ts'
 import { threadEnvironment } from '../main/environment.ts'
@@ -8,19 +8,22 @@ import { neededPaths, nodeArguments } from './node-program.ts'
 
 /** How long the probe may take, in milliseconds. */
 const probe_ms = 20_000
-const data: ProcessData = { output_bytes_max: 1, memory_bytes_kept_max: 1 }
+const data: ProcessData = { output_bytes_max: 1, memory_bytes_kept_max: 1, listed: false }
 const heap_mib = 64
 
 /**
- * Whether this machine can confine scripts: a process of its own enters the sandbox, and says that it is ready.
+ * Whether this machine can confine scripts at a level: a process of its own enters the sandbox, and says that it is
+ * ready.
  * @param file the program in C that enters the sandbox
  * @returns undefined when it works; otherwise the part that is missing
  */
-export async function whyNoScriptSandbox (file: string | undefined): Promise<string | undefined> {
+export async function whyNoScriptSandbox (
+  file: string | undefined, level: Confinement = 'sandbox'
+): Promise<string | undefined> {
   if (file === undefined) return 'the part in C was not built: it needs Linux and a C compiler (npm run build)'
   let isReady = false
   const program = new ConfinedProgram(file, {
-    network: false, writable: [], hidden: [], paths: [{ path: '/', access: 'read' }, ...neededPaths()], cwd: '/',
+    level, network: false, writable: [], hidden: [], paths: [{ path: '/', access: 'read' }, ...neededPaths()], cwd: '/',
     args: nodeArguments(data, heap_mib),
     env: threadEnvironment(process.env),
     frameBytesMax: 1_024,
@@ -40,5 +43,5 @@ export async function whyNoScriptSandbox (file: string | undefined): Promise<str
 /** What this machine lacks for each level at which scripts run. */
 export async function tryScriptLevels (file: string | undefined): Promise<Lacking> {
   const sandbox = await whyNoScriptSandbox(file)
-  return { sandbox, strict: sandbox ?? 'scripts do not run at this level' }
+  return { sandbox, strict: sandbox ?? await whyNoScriptSandbox(file, 'strict') }
 }

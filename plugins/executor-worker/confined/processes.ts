@@ -1,12 +1,14 @@
 import type { Logger } from '../../../kernel/index.ts'
 import type { ConfinedEnd } from '../../toolkit/sandbox/confined-program.ts'
+import type { NetworkProxy } from '../../toolkit/network/proxy.ts'
 import { settle_ms, type Limits } from '../shared/limits.ts'
 import { covers, type Place } from './place.ts'
-import { check_ms, ScriptProcess } from './script-process.ts'
+import { ScriptProcess } from './script-process.ts'
 
 export interface ProcessesOptions {
   /** The program in C that enters the sandbox. */
   program: string
+  proxy: NetworkProxy
   limits: Limits
   /** The most processes there may be, whatever they do. */
   processesMax: number
@@ -16,6 +18,9 @@ export interface ProcessesOptions {
   /** A process ended before it took its first run. */
   notStarted (place: Place, end: ConfinedEnd): void
 }
+
+/** The longest time between two looks for processes that are idle, in milliseconds. */
+const sweep_ms = 1_000
 
 /** The confined processes: which of them exist, which are idle, and for whom. */
 export class Processes {
@@ -72,15 +77,24 @@ export class Processes {
    */
   grow (place: Place, wanted: number): void {
     const own = [...this.#all].filter(process => process.place === place && !process.ending)
-    const starting = own.filter(process => process.starting)
-    if (this.#closed || own.length >= this.#eachMax || starting.length >= wanted) return
+    const coming = own.filter(process => process.starting || process.cleaning)
+    if (this.#closed || own.length >= this.#eachMax || coming.length >= wanted) return
     if (this.#all.size >= this.#options.processesMax) return void this.#idle.shift()?.end() // its end makes room
     this.#start(place)
   }
 
-  /** Takes back a process that is free. */
+  /** Takes back a process that has had work. Nobody has it until nothing is left of that. */
   giveBack (process: ScriptProcess): void {
     if (process.ending) return
+    if (this.#closed) return void process.end()
+    process.clean(() => {
+      this.keep(process)
+      this.#options.room()
+    })
+  }
+
+  /** Keeps a process for the next who wants it. */
+  keep (process: ScriptProcess): void {
     if (this.#closed) return void process.end()
     process.idle_since_ms = performance.now()
     this.#idle.push(process)
@@ -105,22 +119,22 @@ export class Processes {
   }
 
   #start (place: Place): void {
-    const { program, limits: { outputBytesMax, heapBytesMax, idle_ms }, log, room, notStarted } = this.#options
+    const { program, proxy, limits: { outputBytesMax, heapBytesMax, idle_ms }, log, room, notStarted } = this.#options
     let ready = false
     const started = new ScriptProcess({
       program,
+      proxy,
       place,
       data: { output_bytes_max: outputBytesMax, memory_bytes_kept_max: heapBytesMax / 2 },
       onReady: () => {
         ready = true
         place.failures = 0
-        this.giveBack(started)
+        this.keep(started)
         room()
       },
       onClean: () => {
         clearTimeout(this.#settling.get(started))
         if (this.#settling.delete(started)) this.giveBack(started)
-        room()
       },
       onStray: text => { log.warn({ error: text }, 'a script tool raised an error after its end') },
       onNonsense: reason => {
@@ -133,7 +147,7 @@ export class Processes {
       }
     })
     this.#all.add(started)
-    this.#sweep ??= setInterval(() => { this.#look() }, Math.min(check_ms, idle_ms / 2)).unref()
+    this.#sweep ??= setInterval(() => { this.#look() }, Math.min(sweep_ms, idle_ms / 2)).unref()
   }
 
   #forget (process: ScriptProcess): void {
@@ -145,7 +159,6 @@ export class Processes {
   }
 
   #look (): void {
-    for (const process of this.#idle) process.checkStrays()
     const before_ms = performance.now() - this.#options.limits.idle_ms
     while (this.#idle[0] !== undefined && this.#idle[0].idle_since_ms < before_ms) void this.#idle.shift()?.end()
     if (this.#all.size > 0) return

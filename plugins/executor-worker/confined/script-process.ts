@@ -1,14 +1,12 @@
 import { ConfinedProgram, type ConfinedEnd } from '../../toolkit/sandbox/confined-program.ts'
+import type { NetworkProxy } from '../../toolkit/network/proxy.ts'
+import { WayOut } from '../../toolkit/network/way-out.ts'
 import { begin_ms } from '../shared/limits.ts'
 import {
   frameBytesMax, readFromProcess, type FromProcess, type ProcessData, type ToProcess
 } from '../shared/process-protocol.ts'
 import { speech } from '../shared/protocol.ts'
 import type { Place } from './place.ts'
-import { hasStrays } from './process-tree.ts'
-
-/** How often it is looked at what the runs of a process have left behind, in milliseconds: it costs as much as one. */
-export const check_ms = 250
 
 /** What a process says of the work that it has. */
 export type Said = Exclude<FromProcess, { type: 'ready' | 'pong' | 'stray' | 'clean' }>
@@ -17,13 +15,16 @@ export type Said = Exclude<FromProcess, { type: 'ready' | 'pong' | 'stray' | 'cl
 export interface Worker {
   /** @returns what is wrong with the message; undefined when it may have been sent */
   hear (message: Said): string | undefined
+  /** It may not reach what it wanted to. */
+  refused (message: string): void
   died (end: ConfinedEnd): void
 }
 
 export interface ScriptProcessOptions {
   program: string
   place: Place
-  data: ProcessData
+  data: Omit<ProcessData, 'listed'>
+  proxy: NetworkProxy
   /** It takes its first run now. */
   onReady (): void
   /** What it had open after its last run is closed. */
@@ -59,19 +60,23 @@ export class ScriptProcess {
   loaded = false
   /** performance.now() when it was last given back. */
   idle_since_ms = 0
-  /** Whether it had work since it was last looked at. */
-  #unchecked = false
-  #checked_ms = performance.now()
+  readonly #wayOut: WayOut | undefined
+  /** Whether it is being looked at what its last work has left behind. */
+  cleaning = false
   readonly #starting: NodeJS.Timeout
   readonly #whenEnded: Promise<void>
 
   /** @throws SkilletError OVERLOADED when the system has no room for it */
   constructor (options: ScriptProcessOptions) {
-    const { place, data, program } = this.#options = options
+    const { place, data, program, proxy } = this.#options = options
+    const wayOut = this.#wayOut = place.list === undefined
+      ? undefined
+      : new WayOut(proxy, place.name, place.list, message => { this.#work?.refused(message) })
     this.place = place
     this.rules = place.rules
     this.#program = new ConfinedProgram(program, {
-      ...place.confinedOptions(data),
+      ...place.confinedOptions({ ...data, listed: wayOut !== undefined }, wayOut?.variables),
+      ...(wayOut !== undefined && { takeSocket: wayOut.takeSocket }),
       frameBytesMax: frameBytesMax(data.output_bytes_max),
       take: value => { this.#take(value) }
     })
@@ -107,16 +112,26 @@ export class ScriptProcess {
     this.#work = undefined
     this.#settling = settling
     this.#rest()
-    this.#unchecked = true
-    if (performance.now() - this.#checked_ms >= check_ms) this.checkStrays()
   }
 
-  /** Ends it where its last runs have left processes behind. Only while it has no work. */
-  checkStrays (): void {
-    if (!this.#unchecked || this.pid === undefined) return
-    this.#unchecked = false
-    this.#checked_ms = performance.now()
-    if (hasStrays(this.pid)) void this.end()
+  /** A run of its work begins. */
+  begin (): void {
+    this.#wayOut?.begin()
+    if (this.place.limits.cpu_ms_max > 0) this.#program.begin()
+  }
+
+  /**
+   * Ends it where its last work has left processes behind. Only while it has no work.
+   * @param then called when there are none
+   */
+  clean (then: () => void): void {
+    this.cleaning = true
+    this.#program.hold(true) // runs may wait for it
+    this.#program.clean(() => {
+      this.cleaning = false
+      this.#rest()
+      if (!this.ending) then()
+    })
   }
 
   /** Asks a tool to end. */
@@ -194,6 +209,7 @@ export class ScriptProcess {
     if (this.#gone) return
     this.#gone = this.ending = true
     clearTimeout(this.#starting)
+    this.#wayOut?.end()
     this.#pong?.(false)
     // A frame that can't be read was refused by the program itself.
     this.#work?.died(end)

@@ -1,3 +1,4 @@
+import type { Logger } from '../../../kernel/index.ts'
 import type { ConfinedEnd } from '../../toolkit/sandbox/confined-program.ts'
 import type { Run } from '../main/run.ts'
 import { begin_ms, slow_ms, type Limits } from '../shared/limits.ts'
@@ -47,12 +48,16 @@ export class Work implements Worker {
   #progress = 0
 
   /** Gives the runs to the process. Several are a batch. */
-  constructor (runs: readonly Run[], process: ScriptProcess, limits: Limits, events: WorkEvents) {
+  constructor (
+    runs: readonly Run[], process: ScriptProcess, { limits, log }: { limits: Limits, log: Logger }, events: WorkEvents
+  ) {
     this.#process = process
     this.#events = events
     this.#first = numbers + 1
     numbers += runs.length
     this.calls = runs.map((run, i) => new ProcessCall(run, this.#first + i, runs.length > 1, limits, {
+      place: process.place,
+      log,
       ask: () => { process.ask(this.#first + i) },
       kill: () => { void process.end() }
     }))
@@ -111,6 +116,10 @@ export class Work implements Worker {
     }
   }
 
+  refused (message: string): void {
+    this.#current?.refused(message)
+  }
+
   died (end: ConfinedEnd): void {
     clearTimeout(this.#timer)
     const guilty = this.#current !== undefined
@@ -131,6 +140,7 @@ export class Work implements Worker {
     this.#next = index + 1
     this.#current = call
     this.#process.loaded = true
+    this.#process.begin()
     call.begin()
     if (!this.#isBatch) call.limit()
     return undefined

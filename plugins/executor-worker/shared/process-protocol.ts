@@ -17,7 +17,10 @@ export type FromProcess =
   | { type: 'recalled', run: number }
 
 /** What the process is told at its start, as JSON in its first argument. */
-export type ProcessData = Pick<ThreadData, 'output_bytes_max' | 'memory_bytes_kept_max'>
+export interface ProcessData extends Pick<ThreadData, 'output_bytes_max' | 'memory_bytes_kept_max'> {
+  /** Whether a list says what it may reach: then its variables name a proxy. */
+  listed: boolean
+}
 
 /** Beside an output, in bytes: the rest of a frame. */
 const frame_bytes = 262_144

@@ -1,6 +1,6 @@
 /** The methods, request headers and reply headers that pages of other origins may use. */
-const requestHeaders = 'content-type, authorization, x-api-key, prefer, idempotency-key, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name'
-const exposedHeaders = 'Location, Retry-After, RateLimit, RateLimit-Policy, Allow, WWW-Authenticate, Mcp-Session-Id'
+const requestHeaders = 'content-type, authorization, x-api-key, prefer, idempotency-key, range, if-range, if-none-match, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name'
+const exposedHeaders = 'Location, Preference-Applied, Retry-After, RateLimit, RateLimit-Policy, Allow, Content-Range, ETag, WWW-Authenticate, Mcp-Session-Id'
 const preflightAge_s = 600
 /** The number of parameter headers that one preflight may name: a tool has no more parameters. */
 const parameterHeadersMax = 64

@@ -1,13 +1,14 @@
 import {
-  health, messageOf, SkilletError, type Call, type Endpoint, type Gateway,
-  type JsonObject, type Logger, type Operation
+  health, messageOf, SkilletError, type Call, type Endpoint, type Gateway, type JsonObject, type Logger, type Operation
 } from '../../../kernel/index.ts'
 import { BodyCut, tooLarge, type Bodies } from '../engine/bodies.ts'
 import { unchecked, type RequestGuard } from '../access/request-guard.ts'
 import { serveEndpoint } from './endpoints.ts'
+import { addExecutionRoutes } from './execution-routes.ts'
 import { checkFraming, unframed, type Framing } from '../engine/framing.ts'
 import type { OwnHosts } from '../access/hosts.ts'
 import { checkMediaType, placementOf, readBody, readUrl } from './input.ts'
+import { readPreferences } from './preferences.ts'
 import type { Origins } from '../access/origins.ts'
 import { checkHost, checkOrigin, preflightOf } from './origin-checks.ts'
 import { Replies } from './replies.ts'
@@ -15,6 +16,7 @@ import { HttpCall, type RequestContext } from './request-context.ts'
 import { Router, type Match } from './router.ts'
 import { compileSerializer, type Serializer } from './serialize.ts'
 import type { Target } from './target.ts'
+import type { OpenStreams } from '../live/open-streams.ts'
 import { ClientGone, headerOf, type Close, type Exchange } from '../engine/server.ts'
 
 export interface AppOptions {
@@ -26,6 +28,7 @@ export interface AppOptions {
   origins: Origins
   guard: RequestGuard
   log: Logger
+  streams: OpenStreams
 }
 
 /** From request to reply: rate limits, host, origin, route, method, key, media type, size, body, operation. */
@@ -40,19 +43,19 @@ export class App {
     this.replies = new Replies(options.gateway.version)
     for (const operation of options.gateway.operations) this.#addOperation(operation)
     this.#addProbes()
+    addExecutionRoutes(this.router, options, this.replies, of => this.#afterReply(of.framing))
   }
 
   /** Serves another protocol beside the operations, behind the same checks. */
   addEndpoint (endpoint: Endpoint): void {
-    for (const { method, path } of endpoint.routes) {
+    for (const { method, path, access = 'key' } of endpoint.routes) {
       this.router.add(method, path, {
-        writes: true, // a GET may open a stream of other callers' data, which no page of a foreign origin may read
-        access: 'key',
+        writes: access === 'key', // a GET may open a stream of other callers' data, which no foreign page may read
+        access,
         run: context => {
           const { exchange, framing } = context
-          if (exchange.method !== method) {
-            throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${exchange.method}`)
-          }
+          const asked = exchange.method
+          if (asked !== method) throw new SkilletError('METHOD_NOT_ALLOWED', `${path} takes ${method}, not ${asked}`)
           this.#checkLength(framing)
           const serve = (body: Uint8Array | undefined): void => {
             serveEndpoint(
@@ -74,10 +77,8 @@ export class App {
   /** Answers a request. Never throws. */
   readonly handle = (exchange: Exchange): void => {
     if (this.#dependencies.debug) {
-      this.#dependencies.log.debug(
-        { method: exchange.method, path: exchange.path, remote_address: exchange.remote_address },
-        'request'
-      )
+      const { method, path, remote_address } = exchange
+      this.#dependencies.log.debug({ method, path, remote_address }, 'request')
     }
     let context: RequestContext | undefined
     try {
@@ -102,7 +103,9 @@ export class App {
   #dispatch (context: RequestContext, match: Match<Target> | undefined, target: Target | undefined): void {
     const { exchange, framing } = context
     const { method, path } = exchange
-    if (framing.upgrade) throw new SkilletError('INVALID_PARAMETERS', 'There is no WebSocket here')
+    if (framing.upgrade && target?.isWebSocket !== true) {
+      throw new SkilletError('INVALID_PARAMETERS', 'There is no WebSocket here')
+    }
     if (match === undefined) {
       throw new SkilletError('NOT_FOUND', `There is nothing at ${path.length > 256 ? `${path.slice(0, 256)}…` : path}`)
     }
@@ -158,21 +161,26 @@ export class App {
 
   /** Not async, so that an operation without waiting is answered in the same turn; others cost one promise more. */
   #operate (operation: Operation, serialize: Serializer, context: RequestContext, input: JsonObject): void {
-    const output = this.#dependencies.gateway.answer(operation, input, new HttpCall(context))
+    if (operation.unfinished !== undefined) readPreferences(context.exchange.headers, input)
+    const call = new HttpCall(context, input['idempotency_key'] !== undefined)
+    const output = this.#dependencies.gateway.answer(operation, input, call)
     if (output instanceof Promise) {
       output.then(
-        (later: object) => this.#reply(context, serialize, later),
+        later => this.#reply(operation, context, serialize, later),
         (error: unknown) => this.#fail(context, error)
       )
     } else {
-      this.#reply(context, serialize, output)
+      this.#reply(operation, context, serialize, output)
     }
   }
 
   /** Never throws: no caller would catch the error. */
-  #reply (context: RequestContext, serialize: Serializer, output: object): void {
+  #reply (operation: Operation, context: RequestContext, serialize: Serializer, output: JsonObject): void {
     try {
-      this.replies.json(context, serialize(output), this.#afterReply(context.framing))
+      const id = operation.unfinished?.(output)
+      const close = this.#afterReply(context.framing)
+      if (id === undefined) this.replies.json(context, serialize(output), close)
+      else this.replies.accepted(context, serialize(output), id, close)
     } catch (error) {
       this.#fail(context, error)
     }
@@ -217,12 +225,7 @@ export class App {
     if (thrown instanceof ClientGone) return
     const error = SkilletError.from(thrown)
     if (error.code === 'INTERNAL' && error.cause !== undefined) {
-      const { method, path } = context.exchange
-      const { cause } = error
-      this.#dependencies.log.error(
-        { method, path, error: messageOf(cause), stack: cause instanceof Error ? cause.stack : undefined },
-        'a request met a fault'
-      )
+      logFault(this.#dependencies.log, context.exchange, error.cause)
     }
     this.replies.error(context, error, undefined, thrown instanceof BodyCut ? 'linger' : close)
   }
@@ -230,13 +233,16 @@ export class App {
   /** After a refusal before the body is read: closes if the server stops or the body is too long or of unknown size. */
   #afterRefusal (framing: Framing): Close {
     const { length, refusal } = framing
-    if (refusal === undefined && (length === undefined || length > this.#dependencies.bodies.limits.bytesMax)) {
-      return 'linger'
-    }
-    return this.#afterReply(framing)
+    const isTooLong = length === undefined || length > this.#dependencies.bodies.limits.bytesMax
+    return refusal === undefined && isTooLong ? 'linger' : this.#afterReply(framing)
   }
 
   #afterReply ({ last }: Framing): Close {
     return last ? 'now' : this.#quiescing ? 'linger' : 'keep'
   }
+}
+
+function logFault (log: Logger, { method, path }: Exchange, cause: unknown): void {
+  const stack = cause instanceof Error ? cause.stack : undefined
+  log.error({ method, path, error: messageOf(cause), stack }, 'a request met a fault')
 }

@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   ERRORS, isObject, SkilletError, type ErrorCode, type JsonObject, type Operation, type Version
 } from '../../../kernel/index.ts'
+import { eventsErrors, eventsOperation } from '../live/events-openapi.ts'
+import { eventsPath } from '../live/execution-events.ts'
 import { placementOf, type Placement } from './input.ts'
+import { acceptedResponse, runHeaders } from './preferences.ts'
 import { versionFields } from './serialize.ts'
 import { STATUS } from '../engine/status.ts'
 
@@ -35,6 +38,8 @@ export function openApi ({ operations, version, auth_required }: OpenApiOptions)
     const item = paths[placement.path] ??= {}
     item[placement.method.toLowerCase()] = describe(operation, placement, version, components)
   }
+  const errors = errorResponses({ errors: eventsErrors }, { method: 'GET' }, version)
+  paths[eventsPath] = { get: eventsOperation(errors) }
   return {
     openapi: '3.1.0',
     info: {
@@ -75,18 +80,21 @@ function describe (operation: Operation, placement: Placement, version: Version,
         description: 'Success',
         content: {
           'application/json': {
-            schema: components.add(`${pascal(name)}Response`, responseSchema(operation, version, components)),
+            schema: components.add(responseName(name), responseSchema(operation, version, components)),
             example: { ...example.output, ...versionFields(version) }
           }
         }
       },
+      ...(operation.unfinished !== undefined && {
+        202: acceptedResponse(responseName(name), { ...example.output, ...versionFields(version) })
+      }),
       ...errorResponses(operation, placement, version)
     }
   }
 }
 
 function parametersOf (
-  { input, example }: Operation,
+  { input, example, unfinished }: Operation,
   { path_fields, query_fields }: Placement,
   components: Components
 ): JsonObject[] {
@@ -102,7 +110,9 @@ function parametersOf (
       ...(Object.hasOwn(example.input, name) && { example: example.input[name] })
     }
   }
-  return [...path_fields.map(parameter('path')), ...[...query_fields].map(parameter('query'))]
+  const headers = unfinished === undefined ? [] : runHeaders.map(({ name, description, example }) =>
+    ({ name, in: 'header', required: false, description, schema: { type: 'string' }, example }))
+  return [...path_fields.map(parameter('path')), ...[...query_fields].map(parameter('query')), ...headers]
 }
 
 function requestBodyOf (
@@ -132,7 +142,9 @@ function responseSchema ({ output }: Operation, version: Version, components: Co
 }
 
 /** The error responses by status: error codes with the same status share a response, which has an example of each. */
-function errorResponses ({ errors }: Operation, { method }: Placement, version: Version): JsonObject {
+function errorResponses (
+  { errors }: Pick<Operation, 'errors'>, { method }: Pick<Placement, 'method'>, version: Version
+): JsonObject {
   const codes = new Set<ErrorCode>([
     ...anyRequest, ...(method === 'POST' ? ['UNSUPPORTED_MEDIA_TYPE'] as const : []), ...errors
   ])
@@ -190,7 +202,7 @@ function versionSchemas (version: Version): JsonObject {
 }
 
 /** Schemas that have a name: each is in the document once, and other schemas refer to it. */
-class Components {
+export class Components {
   readonly schemas: JsonObject = {}
 
   /**
@@ -223,6 +235,10 @@ class Components {
 
 function requiredOf ({ required }: Operation['input']): readonly string[] {
   return required ?? []
+}
+
+function responseName (name: string): string {
+  return `${pascal(name)}Response`
 }
 
 function pascal (name: string): string {

@@ -1,4 +1,5 @@
 import { SkilletError, type Version } from '../../../kernel/index.ts'
+import { prefersAsync } from './preferences.ts'
 import type { RequestContext } from './request-context.ts'
 import { serializeError } from './serialize.ts'
 import type { Close, HeaderBlock } from '../engine/server.ts'
@@ -11,6 +12,10 @@ const common = ['X-Content-Type-Options', 'nosniff', 'Cross-Origin-Resource-Poli
  */
 const json: HeaderBlock = [
   'Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', 'Vary', 'Origin', ...common
+]
+const events: HeaderBlock = [
+  'Content-Type', 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-cache, no-transform', 'Vary', 'Origin',
+  ...common
 ]
 const text: HeaderBlock = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', 'no-store', ...common]
 const bare: HeaderBlock = ['Cache-Control', 'no-store', 'Vary', 'Origin', ...common]
@@ -34,6 +39,13 @@ export class Replies {
     context.exchange.reply(200, json, body, close, ownOf(context))
   }
 
+  /** Says that an execution was accepted, and where its record is. */
+  accepted (context: RequestContext, body: string | Uint8Array, execution_id: string, close: Close): void {
+    const applied = prefersAsync(context.exchange.headers) ? ['Preference-Applied', 'respond-async'] : []
+    const own = ['Location', `/api/executions/${execution_id}`, ...applied, ...ownOf(context) ?? []]
+    context.exchange.reply(202, json, body, close, own)
+  }
+
   text (context: RequestContext, status: number, body: string, close: Close): void {
     context.exchange.reply(status, text, body, close, ownOf(context))
   }
@@ -50,6 +62,24 @@ export class Replies {
   /** Sends the response of an endpoint while it arrives: server-sent events, so that a comment may go first. */
   stream (context: RequestContext, response: Response, body: ReadableStream<Uint8Array>, close: Close): void {
     context.exchange.stream(response.status, headersOf(context, response), ':\n\n', body, close)
+  }
+
+  /** Sends a whole output, or a part of it, or says that the client has it. */
+  part (context: RequestContext, status: number, headers: HeaderBlock, body: string | Uint8Array, close: Close): void {
+    context.exchange.reply(status, [...headers, ...common], body, close, ownOf(context))
+  }
+
+  /** Sends an output or a part of it no faster than the client reads it. */
+  partStream (
+    context: RequestContext, status: number, headers: HeaderBlock, body: ReadableStream<Uint8Array>, close: Close
+  ): void {
+    context.exchange.stream(status, [...headers, ...common, ...(ownOf(context) ?? [])], '', body, close)
+  }
+
+  /** Sends server-sent events while they come. */
+  events (context: RequestContext, body: ReadableStream<Uint8Array>, close: Close): void {
+    const headers = [...events, ...(ownOf(context) ?? [])]
+    context.exchange.stream(200, headers, ':\n\n', body, close)
   }
 
   /** Sends a page or one of its assets. The browser caches it, and asks with its ETag whether it has changed. */

@@ -1,4 +1,4 @@
-import type { Call, CancelSignal } from '../../../kernel/index.ts'
+import { Canceller, type Call, type CancelSignal } from '../../../kernel/index.ts'
 import type { Admission } from '../access/request-guard.ts'
 import type { Framing } from '../engine/framing.ts'
 import type { Exchange } from '../engine/server.ts'
@@ -19,12 +19,19 @@ export class HttpCall implements Call {
   readonly access: Call['access']
   readonly #exchange: Exchange
 
-  constructor ({ exchange, admission: { access } }: RequestContext) {
+  readonly #outlives: boolean
+
+  /**
+   * @param outlives whether the work goes on when the client is gone: one that repeats its request with an idempotency
+   * key wants the first result, and not that it was cancelled
+   */
+  constructor ({ exchange, admission: { access } }: RequestContext, outlives = false) {
     this.#exchange = exchange
+    this.#outlives = outlives
     this.access = access
   }
 
   get signal (): CancelSignal {
-    return this.#exchange.signal
+    return this.#outlives ? new Canceller() : this.#exchange.signal
   }
 }

@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type Server as NodeServer, type Ser
 import type { Duplex } from 'node:stream'
 import { messageOf, type Canceller, type CancelSignal } from '../../../kernel/index.ts'
 import type { Bodies, Body, BodyCut } from './bodies.ts'
+import { headOf } from './node-head.ts'
+import { Request, serveWebSockets } from './node-web-socket.ts'
 import {
   cancellerOf, ClientGone, linger_ms, lingerBytesMax, Pending, pump,
   type Close, type Engine, type Exchange, type HeaderBlock, type ListenOptions, type Server
@@ -45,8 +47,10 @@ async function listen (options: ListenOptions): Promise<Server> {
   const pending = new Pending()
   const requestTimeout = Math.max(options.request_timeout_ms, times.headersTimeout)
   // The handler refuses a request without a Host header, with its own error.
-  const settings = { ...times, requestTimeout, requireHostHeader: false, insecureHTTPParser: false }
+  const settings =
+    { ...times, requestTimeout, requireHostHeader: false, insecureHTTPParser: false, IncomingMessage: Request }
   const server = createServer(settings, (request, response) => { take(request, response, options, pending) })
+  serveWebSockets(server, options, pending, socket => connectionOf(socket).owed > 0)
   server.on('clientError', (_error, socket) => {
     const connection = connectionOf(socket)
     connection.broken = true
@@ -132,12 +136,11 @@ class NodeExchange implements Exchange {
       this.#onGone?.()
       this.#canceller?.abort()
     })
-    const { url = '/' } = request
-    const mark = url.indexOf('?')
-    this.method = request.method ?? ''
-    this.path = mark === -1 ? url : url.slice(0, mark)
-    this.query = mark === -1 ? '' : url.slice(mark + 1)
-    this.headers = request.rawHeaders.map((text, i) => i % 2 === 0 ? text.toLowerCase() : text)
+    const { method, path, query, headers } = headOf(request)
+    this.method = method
+    this.path = path
+    this.query = query
+    this.headers = headers
   }
 
   get remote_address (): string {

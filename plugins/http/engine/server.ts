@@ -1,5 +1,6 @@
 import { Canceller, type CancelSignal, type Logger } from '../../../kernel/index.ts'
 import type { Bodies, BodyCut } from './bodies.ts'
+import type { OpenWebSocket } from './web-socket.ts'
 
 /**
  * The interface between the plugin and an HTTP engine; uws.ts and node.ts implement it. An engine parses, frames and
@@ -46,6 +47,11 @@ export interface Exchange {
    * @param preface sent at once, with the head: an engine keeps a head back until bytes follow it
    */
   stream (status: number, headers: HeaderBlock, preface: string, body: ReadableStream<Uint8Array>, close?: Close): void
+  /**
+   * Opens a WebSocket instead of a reply; absent when the request does not ask for one as RFC 6455 says. A handler must
+   * call it before it returns.
+   */
+  readonly accept?: (open: OpenWebSocket) => void
 }
 
 /**
@@ -79,6 +85,8 @@ export interface ListenOptions {
   request_timeout_ms: number
   /** The reply to bytes that are not HTTP, for engines that allow such a reply. */
   malformed: { status: number, headers: HeaderBlock, body: string }
+  /** The paths where requests for a WebSocket may be accepted; elsewhere they are requests like all others. */
+  web_socket_paths: readonly string[]
   log: Logger
 }
 

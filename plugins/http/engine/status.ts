@@ -11,6 +11,7 @@ export const STATUS = {
   conflict: 409,
   size: 413,
   media_type: 415,
+  range: 416,
   tool_failed: 422,
   limited: 429,
   internal: 500,

@@ -14,8 +14,34 @@ interface App {
   get (pattern: string, handler: Handler): App
   post (pattern: string, handler: Handler): App
   any (pattern: string, handler: Handler): App
+  ws<Data> (pattern: string, behavior: WebSocketBehavior<Data>): App
   listen (host: string, port: number, options: number, done: (socket: ListenSocket | false) => void): App
   close (): App
+}
+
+export interface WebSocketBehavior<Data> {
+  compression: number
+  maxPayloadLength: number
+  maxBackpressure: number
+  closeOnBackpressureLimit: boolean
+  /** In seconds. */
+  idleTimeout: number
+  sendPingsAutomatically: boolean
+  upgrade (response: UwsResponse, request: UwsRequest, context: UwsContext): void
+  open (socket: UwsSocket<Data>): void
+  message (socket: UwsSocket<Data>, message: ArrayBuffer, isBinary: boolean): void
+  drain (socket: UwsSocket<Data>): void
+  close (socket: UwsSocket<Data>): void
+}
+
+export interface UwsContext { readonly brand?: 'us_socket_context' }
+
+/** A WebSocket is valid until it was closed; any use after that throws. */
+export interface UwsSocket<Data> {
+  getUserData (): Data
+  getBufferedAmount (): number
+  send (text: string): number
+  end (code: number, reason: string): void
 }
 
 type Handler = (response: UwsResponse, request: UwsRequest) => void
@@ -43,6 +69,7 @@ export interface UwsResponse {
   cork (write: () => void): UwsResponse
   close (): UwsResponse
   pause (): void
+  upgrade (data: object, key: string, protocol: string, extensions: string, context: UwsContext): void
   getRemoteAddressAsText (): ArrayBuffer
 }
 

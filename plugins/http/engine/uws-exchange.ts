@@ -1,7 +1,10 @@
 import type { Canceller, CancelSignal } from '../../../kernel/index.ts'
 import type { Bodies, Body, BodyCut } from './bodies.ts'
-import { cancellerOf, ClientGone, type Close, type Exchange, type HeaderBlock, type Pending } from './server.ts'
-import type { UwsRequest, UwsResponse } from './uws-addon.ts'
+import {
+  cancellerOf, ClientGone, headerOf, type Close, type Exchange, type HeaderBlock, type Pending
+} from './server.ts'
+import type { UwsContext, UwsRequest, UwsResponse } from './uws-addon.ts'
+import type { OpenWebSocket } from './web-socket.ts'
 import { writeHead } from './uws-head.ts'
 import { sendLast } from './uws-last-reply.ts'
 import { sendLarge, sendStream, sendWatched, type Sender } from './uws-sending.ts'
@@ -42,6 +45,7 @@ export class UwsExchange implements Exchange, Sender {
   readonly query: string
   readonly headers: HeaderBlock
   readonly response: UwsResponse
+  readonly accept?: (open: OpenWebSocket) => void
   gone = false
   onGone: (() => void) | undefined
   readonly #pending: Pending
@@ -54,7 +58,10 @@ export class UwsExchange implements Exchange, Sender {
   #registered = false
   #received = false
 
-  constructor (method: string, response: UwsResponse, request: UwsRequest, pending: Pending) {
+  /** @param context of a request for a WebSocket */
+  constructor (
+    method: string, response: UwsResponse, request: UwsRequest, pending: Pending, context?: UwsContext
+  ) {
     this.response = response
     this.#pending = pending
     pending.begin()
@@ -64,6 +71,15 @@ export class UwsExchange implements Exchange, Sender {
     collected = []
     request.forEach(collect)
     this.headers = collected
+    if (context !== undefined) this.accept = open => { this.#upgrade(context, open) }
+  }
+
+  #upgrade (context: UwsContext, open: OpenWebSocket): void {
+    if (this.gone || this.#replied) return
+    this.#replied = true
+    this.finish() // the response is not valid any more
+    // No subprotocol and no extension is chosen: there is none.
+    this.response.upgrade({ open }, headerOf(this.headers, 'sec-websocket-key') ?? '', '', '', context)
   }
 
   /**

@@ -1,8 +1,11 @@
 import { createServer } from 'node:net'
 import { messageOf, type Logger } from '../../../kernel/index.ts'
 import { Pending, type Engine, type ListenOptions, type Server } from './server.ts'
-import { loadAddon, type ListenSocket, type Uws, type UwsRequest, type UwsResponse } from './uws-addon.ts'
+import {
+  loadAddon, type ListenSocket, type Uws, type UwsContext, type UwsRequest, type UwsResponse
+} from './uws-addon.ts'
 import { UwsExchange } from './uws-exchange.ts'
+import { webSocketBehavior } from './uws-web-socket.ts'
 
 /**
  * Loads uWebSockets.js as an engine.
@@ -13,12 +16,12 @@ export async function loadUws (): Promise<Engine> {
   return { name: 'uWebSockets.js', package: from, listen: options => listen(uws, options) }
 }
 
-async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): Promise<Server> {
+async function listen (uws: Uws, { host, port, handler, web_socket_paths, log }: ListenOptions): Promise<Server> {
   const pending = new Pending()
   const app = uws.App()
-  const take = (method: string, response: UwsResponse, request: UwsRequest): void => {
+  const take = (method: string, response: UwsResponse, request: UwsRequest, context?: UwsContext): void => {
     // An error thrown from here would end the process.
-    const exchange = new UwsExchange(method, response, request, pending)
+    const exchange = new UwsExchange(method, response, request, pending, context)
     try {
       handler(exchange)
     } catch (error) {
@@ -26,6 +29,7 @@ async function listen (uws: Uws, { host, port, handler, log }: ListenOptions): P
     }
     exchange.handled()
   }
+  for (const path of web_socket_paths) app.ws(path, webSocketBehavior((...args) => { take('GET', ...args) }))
   // The addon has already compared the two usual methods, case-sensitively; asking it for the method costs as much as
   // asking for the path.
   app.get('/*', (response, request) => { take('GET', response, request) })

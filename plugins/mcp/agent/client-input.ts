@@ -28,6 +28,11 @@ export function withClientInput (
   return filled
 }
 
+/** Whether a tool may begin by a question to its client, which only the answer of a call can carry. */
+export function mayAskFirst (tool: Pick<Tool, 'parameters'>, { answers }: ClientInput): boolean {
+  return answers === undefined && asks(tool)
+}
+
 /** Whether a tool may ask the user: it has a parameter for the answers. */
 export function asks ({ parameters }: Pick<Tool, 'parameters'>): boolean {
   return parameters.some(({ from_client }) => from_client === 'answers')

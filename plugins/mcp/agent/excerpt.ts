@@ -1,12 +1,14 @@
 import { Type, type Static } from 'typebox'
-import { patternMax, schemas, SkilletError } from '../../../kernel/index.ts'
-import type { Selections } from './select.ts'
+import { patternMax, schemas, SkilletError, type Selections } from '../../../kernel/index.ts'
+
+/** How much of an output an agent gets that asks for no more, in characters. */
+const usualMax = 20_000
 
 /** The part of an output that the agent wants. */
 export type ExcerptWanted = Static<typeof ExcerptWanted>
 export const ExcerptWanted = Type.Object({
   max_output: Type.Integer({
-    minimum: 200, maximum: 1_000_000, default: 20_000, description: 'Most characters of output'
+    minimum: 200, maximum: 1_000_000, default: usualMax, description: 'Most characters of output'
   }),
   truncate: schemas.Choice(['head', 'tail', 'middle'], {
     default: 'head',
@@ -15,6 +17,9 @@ export const ExcerptWanted = Type.Object({
   grep: Type.Optional(Type.String({ maxLength: patternMax, description: 'Keep lines that match this RE2 pattern' })),
   jmespath: Type.Optional(Type.String({ maxLength: 1_000, description: 'Query of JSON output; applied before grep' }))
 })
+
+/** The part of an output that an agent gets without any wish. */
+export const usualExcerpt: ExcerptWanted = { max_output: usualMax, truncate: 'head' }
 
 export interface Excerpt {
   output: string

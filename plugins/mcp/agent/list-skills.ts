@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { oneLine, parameterLines, schemas, type Tool } from '../../../kernel/index.ts'
+import { instanceNames, oneLine, parameterLines, schemas, type Tool } from '../../../kernel/index.ts'
 import { agentTool } from './agent-tool.ts'
 import { withinBudget } from './words.ts'
 
@@ -23,6 +23,7 @@ function toolsOf (
 export const listSkillsForAgents = agentTool({
   name: 'list_skills',
   effect: 'read',
+  annotations: { read_only: true, open_world: false },
   title: 'List skills',
   description: 'List the installed skills. Use it to see what there is; to find a tool for a task, search_skills is quicker.',
   input: Type.Object({
@@ -38,6 +39,7 @@ export const listSkillsForAgents = agentTool({
     skills: Type.Array(Type.Object({
       name: Type.String(),
       description: Type.String(),
+      instances: Type.Optional(Type.Array(Type.String(), { description: 'Use as skill_name' })),
       tools: Type.Optional(Type.Array(Type.Object({
         name: Type.String(), description: Type.String(), parameters: Type.Optional(Type.Array(Type.String()))
       }))),
@@ -47,11 +49,16 @@ export const listSkillsForAgents = agentTool({
     next_offset: Type.Optional(Type.Integer())
   }),
   handler ({ catalog }, { limit, offset, detail }) {
-    const page = catalog.skills.slice(offset, offset + limit).map(({ name, description, tools }) => ({
-      name,
-      description: oneLine(description),
-      ...(detail !== 'names' && toolsOf(tools, detail === 'full'))
-    }))
+    const page = catalog.skills.slice(offset, offset + limit).map(skill => {
+      const { name, description, tools } = skill
+      const instances = instanceNames(skill)
+      return {
+        name,
+        description: oneLine(description),
+        ...(instances !== undefined && { instances }),
+        ...(detail !== 'names' && toolsOf(tools, detail === 'full'))
+      }
+    })
     const skills = withinBudget(page, answerMax)
     const next = offset + skills.length
     return { skills, total: catalog.size, ...(skills.length > 0 && next < catalog.size && { next_offset: next }) }

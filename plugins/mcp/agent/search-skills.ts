@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { abortSignalOf, oneLine, parameterLines, queryMax, SearchMode } from '../../../kernel/index.ts'
+import { abortSignalOf, oneLine, parameterLines, queryMax, SearchMode, withInstances } from '../../../kernel/index.ts'
 import { agentTool } from './agent-tool.ts'
 
 /**
@@ -15,8 +15,9 @@ const parametersMax = 20_000
 export const searchSkillsForAgents = agentTool({
   name: 'search_skills',
   effect: 'read',
+  annotations: { read_only: true, open_world: false },
   title: 'Search tools of skills',
-  description: 'Find tools for a task, described in words. Begin here. Answers with the best tools first, each with the skill_name, tool_name and parameters that execute needs.',
+  description: 'Find tools for a task, described in words. Begin here. Answers with the best tools first, each with the skill_name, tool_name and parameters that execute needs, or query where it is read_only.',
   input: Type.Object({
     query: Type.String({
       minLength: 1, maxLength: queryMax, description: 'The task in words, such as "commits of a git repository"'
@@ -30,6 +31,8 @@ export const searchSkillsForAgents = agentTool({
       tool_name: Type.String(),
       description: Type.String(),
       score: Type.Number(),
+      read_only: Type.Optional(Type.Boolean({ description: 'Whether query runs it' })),
+      instances: Type.Optional(Type.Array(Type.String(), { description: 'Use as skill_name' })),
       parameters: Type.Optional(Type.Array(Type.String(), { description: 'Absent where there was no room' }))
     })),
     mode: SearchMode
@@ -40,7 +43,8 @@ export const searchSkillsForAgents = agentTool({
     let room = parametersMax
     return {
       mode,
-      results: results.map(({ skill_name, tool_name, description, score }) => {
+      results: withInstances(results, catalog.skills).map(result => {
+        const { skill_name, tool_name, description, score, instances } = result
         const tool = catalog.skills.find(({ name }) => name === skill_name)
           ?.tools.find(({ name }) => name === tool_name)
         const parameters = tool === undefined ? [] : parameterLines(tool)
@@ -50,6 +54,8 @@ export const searchSkillsForAgents = agentTool({
           tool_name,
           description: oneLine(description, 300),
           score: Math.round(score * 1000) / 1000,
+          ...(tool?.annotations?.read_only === true && { read_only: true }),
+          ...(instances !== undefined && { instances }),
           ...(tool !== undefined && room > 0 && { parameters })
         }
       })

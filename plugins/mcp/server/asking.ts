@@ -5,12 +5,13 @@ import {
 } from '@modelcontextprotocol/server'
 import { isObject } from '../../../kernel/index.ts'
 import type { Terms } from '../agent/terms.ts'
+import type { ClientRequest } from './questions.ts'
 
 /**
- * The data that the client carries between two rounds of a call: the state of the tool, and an identification of the
- * call.
+ * The data that the client carries between two rounds of a call: the state of the tool or the conversation that goes
+ * on, and an identification of the call.
  */
-export interface State { state: string, of: string }
+export interface State { state?: string, of: string, conversation?: string }
 
 /**
  * Seals the state of tools while a client asks its user. The seal is valid only in this process, and for ten minutes.
@@ -21,7 +22,8 @@ export function createStates (): RequestStateCodec<State> {
   )
 }
 
-type Asking = Extract<Terms, { inputRequests: unknown }>
+/** The questions of a tool, in the terms of its output. */
+export type Asking = Extract<Terms, { inputRequests: unknown }>
 
 /** Whether a client can be asked these questions. */
 export function isAsking (terms: Terms): terms is Asking {
@@ -47,17 +49,28 @@ export async function askingResult (
   })
 }
 
+/** The question of a call that runs on, as an MCP result. @param request as in `askingResult` */
+export async function roundResult (
+  { id, key, question }: { id: string, key: string, question: ClientRequest },
+  request: unknown, ctx: ServerContext, states: RequestStateCodec<State>
+): Promise<InputRequiredResult> {
+  return inputRequired({
+    inputRequests: { [key]: question } as InputRequests, // `requestOf` checked the type
+    requestState: await states.mint({ conversation: id, of: digestOf(request) }, ctx)
+  })
+}
+
 /**
- * The state that the tool kept in the round before; the seal was already checked.
+ * What the client carried from the round before; the seal was already checked.
  * @throws ProtocolError when the state belongs to another call
  */
-export function stateOf ({ mcpReq }: ServerContext, request: unknown): string | undefined {
+export function stateOf ({ mcpReq }: ServerContext, request: unknown): State | undefined {
   const kept = mcpReq.requestState<State>()
   if (kept === undefined) return undefined
   if (kept.of !== digestOf(request)) {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState is that of another request')
   }
-  return kept.state
+  return kept
 }
 
 function digestOf (value: unknown): string {

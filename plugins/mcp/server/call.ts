@@ -31,6 +31,6 @@ export function callWithClient (ctx: ServerContext, server: Server, request: unk
     ?? server.getClientCapabilities()
   return {
     ...callOf(ctx),
-    client: { answers, state: stateOf(ctx, request), capabilities: isObject(declared) ? declared : {} }
+    client: { answers, state: stateOf(ctx, request)?.state, capabilities: isObject(declared) ? declared : {} }
   }
 }

@@ -4,10 +4,12 @@ import type { Host } from './host.ts'
 import { addCompletions, addPrompts } from './prompts.ts'
 import { addResources } from './resources.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { tasksExtension } from '../tasks/task.ts'
+import { addTasks } from '../tasks/methods.ts'
 import { addTools } from './tools.ts'
 
 /** The instructions that a model gets when it connects. */
-const instructions = 'Skillet runs tools of installed skills on this machine. Find a tool with search_skills, run it with execute; list_skills shows all there is.'
+const instructions = 'Skillet runs tools of installed skills on this machine. Find a tool with search_skills, run it with execute, or with query where it only reads; list_skills shows all there is.'
 
 export interface ServerOptions {
   /** The rights of the client. */
@@ -30,7 +32,8 @@ export function createServer (host: Host, { access, tracked, running }: ServerOp
       prompts: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
       completions: {},
-      logging: {}
+      logging: {},
+      extensions: { [tasksExtension]: {} }
     },
     instructions,
     requestState: { verify: (state, ctx) => host.states.verify(state, ctx) }
@@ -39,6 +42,7 @@ export function createServer (host: Host, { access, tracked, running }: ServerOp
     running?.(change)
     host.count(change)
   })
+  addTasks(server, host)
   addResources(server, host, access)
   host.skills.extension.attach(server)
   const subscriptions = new Subscriptions(server, host.gateway)

@@ -1,16 +1,23 @@
-import { SkilletError, type Access, type Events, type Gateway, type Logger } from '../../../kernel/index.ts'
-import type { AgentTool } from '../agent/agent-tool.ts'
-import { executeForAgents } from '../agent/execute.ts'
+import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
+import {
+  compileAllows, Selections, SkilletError, type Access, type Config, type Events, type Gateway, type Logger
+} from '../../../kernel/index.ts'
+import type { AgentTool, RunningTool } from '../agent/agent-tool.ts'
+import { executeForAgents, queryForAgents } from '../agent/execute.ts'
 import { listSkillsForAgents } from '../agent/list-skills.ts'
 import { searchSkillsForAgents } from '../agent/search-skills.ts'
-import { Selections } from '../agent/select.ts'
 import { createStates } from './asking.ts'
 import { Connections } from './connections.ts'
-import type { McpSettings } from '../settings.ts'
+import { Conversations } from './conversations.ts'
+import { mcpSection, type McpSettings } from '../settings.ts'
+import { Tasks } from '../tasks/tasks.ts'
+import type { DirectTool } from './direct-tool.ts'
 import { DirectTools } from './direct.ts'
 import { Reports } from './reports.ts'
 import { GatewaySkills } from './skill-source.ts'
 import { useSkill } from './use-skill.ts'
+
+const day_ms = 86_400_000
 
 /** The objects that all connections of a process share: the gateway, and the reports of running tools. */
 export class Host {
@@ -18,6 +25,8 @@ export class Host {
   readonly log: Logger
   /** The tools for agents, with which an agent can use all skills. */
   readonly tools: readonly AgentTool[]
+  /** Those of them that run tools of skills. */
+  readonly runningTools: readonly RunningTool[]
   /** Skills' tools that are shown as MCP tools of their own. */
   readonly direct: DirectTools
   /** Tools shown as prompts. */
@@ -26,22 +35,32 @@ export class Host {
   readonly resources: McpSettings['resources']
   readonly states = createStates()
   readonly reports: Reports
+  /** Calls that wait for answers of their clients. */
+  readonly conversations = new Conversations<CallToolResult | InputRequiredResult>()
   readonly skills: GatewaySkills
+  /** What this process knows of runs that are tasks of clients. */
+  readonly tasks = new Tasks()
+  /** How long a call runs before it becomes a task, and how long the history keeps tasks, in milliseconds. */
+  readonly taskTimes: { readonly after_ms: number, readonly kept_ms: number }
+  readonly #isTaskOnly: ReturnType<typeof compileAllows>
   /** Called when the last running call has ended. */
   onIdle: (() => void) | undefined
   /** Connections by rights; the connections of a revoked key are removed. */
   readonly #connections = new Map<Access | undefined, Connections>()
-  /** Apply the agents' expressions to the outputs of tools. */
-  readonly #selections = new Selections()
+  readonly selections = new Selections()
   readonly #stop: () => void
   #running = 0
   #telling = Promise.resolve()
 
-  constructor (gateway: Gateway, { expose, prompts, resources }: McpSettings, log: Logger) {
+  constructor (gateway: Gateway, config: Config, log: Logger) {
+    const { expose, names, prompts, resources, task_only, task_after_ms } = mcpSection.of(config)
     this.gateway = gateway
     this.log = log
-    this.tools = [listSkillsForAgents, executeForAgents(this.#selections), searchSkillsForAgents]
-    this.direct = new DirectTools(gateway, expose, this.tools.map(({ name }) => name))
+    this.runningTools = [executeForAgents(this.selections), queryForAgents(this.selections)]
+    this.tools = [listSkillsForAgents, ...this.runningTools, searchSkillsForAgents]
+    this.direct = new DirectTools(gateway, expose, this.tools.map(({ name }) => name), names)
+    this.#isTaskOnly = compileAllows(task_only)
+    this.taskTimes = { after_ms: task_after_ms, kept_ms: config.storage.history_days_max * day_ms }
     this.prompts = new DirectTools(gateway, prompts, [useSkill.name])
     this.resources = resources
     this.reports = new Reports(gateway.bus)
@@ -52,6 +71,11 @@ export class Host {
       this.skills.forget()
       this.#telling = this.#tell(changes, this.#telling)
     })
+  }
+
+  /** Whether a tool may only run as a task. */
+  isTaskOnly ({ skill_name, tool_name }: DirectTool): boolean {
+    return this.#isTaskOnly?.(skill_name, tool_name) === true
   }
 
   get running (): number {
@@ -91,7 +115,8 @@ export class Host {
   async close (): Promise<void> {
     this.#stop()
     this.reports.close()
-    await this.#selections.close()
+    this.conversations.close()
+    await this.selections.close()
   }
 
   /**

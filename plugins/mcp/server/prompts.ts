@@ -2,12 +2,14 @@ import {
   isSpecType, ProtocolError, ProtocolErrorCode, type GetPromptResult, type McpServer, type Prompt
 } from '@modelcontextprotocol/server'
 import {
-  agentParameters, didYouMean, listExecutions, listSkills, messageOf, readSkillFile, type Call, type Tool
+  agentParameters, didYouMean, getSkill, listExecutions, listSkills, messageOf, readSkillFile, splitInstance, type Call,
+  type Tool
 } from '../../../kernel/index.ts'
 import { outputUri } from '../agent/execute.ts'
 import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
-import { contentOf, runTool, type DirectTool } from './direct.ts'
+import { contentOf, runTool } from './direct.ts'
+import type { DirectTool } from './direct-tool.ts'
 import type { Host } from './host.ts'
 import { instructionsUri } from './subscriptions.ts'
 import { useSkill } from './use-skill.ts'
@@ -52,8 +54,12 @@ async function instructionsOf (
   if (skill === undefined) throw invalid('The prompt needs the argument "skill"')
   const file = await host.gateway.invoke(readSkillFile, { name: skill }, call)
     .catch((thrown: unknown) => { throw invalid(messageOf(thrown)) })
+  const { instances } = await host.gateway.invoke(getSkill, { name: skill }, call)
+  const names = instances === undefined
+    ? `skill_name "${skill}"`
+    : `one of these as skill_name: ${instances.map(({ name }) => name).join(', ')}`
   const text =
-    `Use the skill "${skill}": run its tools by the tool execute, with skill_name "${skill}".${task === undefined ? '' : `\n\nThe task: ${task}`}`
+    `Use the skill "${skill}": run its tools by the tool execute, with ${names}.${task === undefined ? '' : `\n\nThe task: ${task}`}`
   return {
     description: useSkill.description,
     messages: [
@@ -62,7 +68,7 @@ async function instructionsOf (
         role: 'user',
         content: {
           type: 'resource',
-          resource: { uri: instructionsUri(skill), mimeType: 'text/markdown', text: file.content }
+          resource: { uri: instructionsUri(splitInstance(skill).skill), mimeType: 'text/markdown', text: file.content }
         }
       }
     ]
@@ -84,7 +90,7 @@ export function addCompletions ({ server }: McpServer, host: Host): void {
     const call = callOf(ctx)
     const choices = ref.type === 'ref/prompt'
       ? ref.name === useSkill.name
-        ? name === 'skill' ? await skillNames(host, call) : []
+        ? name === 'skill' ? await skillNames(host, call, { instances: true }) : []
         : choicesOf((await host.prompts.of(call)).get(ref.name)?.tool, name)
       : ref.uri.startsWith('skill://') ? (await skillNames(host, call)).map(skill => `${skill}/SKILL.md`)
         : ref.uri.startsWith(outputUri('{id}')) && name === 'id' ? await recentIds(host, call) : []
@@ -102,8 +108,10 @@ function choicesOf (tool: Tool | undefined, name: string): string[] {
   return Array.isArray(choices) ? choices.map(String) : []
 }
 
-async function skillNames (host: Host, call: Call): Promise<string[]> {
-  return (await host.gateway.invoke(listSkills, {}, call)).skills.map(({ name }) => name)
+async function skillNames (host: Host, call: Call, { instances: withThem = false } = {}): Promise<string[]> {
+  const { skills } = await host.gateway.invoke(listSkills, {}, call)
+  return skills.flatMap(({ name, instances = [] }) =>
+    [name, ...(withThem ? instances.map(instance => instance.name) : [])])
 }
 
 async function recentIds (host: Host, call: Call): Promise<string[]> {

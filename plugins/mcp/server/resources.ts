@@ -2,7 +2,9 @@ import {
   ProtocolError, ProtocolErrorCode, ResourceNotFoundError, ResourceTemplate, UriTemplate, type CallToolResult,
   type InputRequiredResult, type McpServer, type ReadResourceResult, type ServerContext, type Variables
 } from '@modelcontextprotocol/server'
-import { getExecution, getSkill, SkilletError, type Access } from '../../../kernel/index.ts'
+import {
+  getExecution, getSkill, SkilletError, splitInstance, splitTool, textOf, type Access
+} from '../../../kernel/index.ts'
 import { outputUri } from '../agent/execute.ts'
 import { askingResult, isAsking } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
@@ -27,9 +29,10 @@ export function addResources (server: McpServer, host: Host, access: Access | un
     (address, { id, offset, length }, ctx) => readOutput(address, id, offset, length, ctx, host)
   )
   for (const [address, target] of Object.entries(host.resources)) {
-    const [skill = '', tool = ''] = target.split(':')
-    // Tools that the caller may not use are not listed.
-    if (access?.allows?.(skill, tool) !== false) addTool(server, address, target, host)
+    const { skill_name, tool_name = '' } = splitTool(target)
+    // Tools that the caller may not use, in no instance of their skill, are not listed.
+    const may = splitInstance(skill_name).instance === undefined ? access?.allows?.ofSome : access?.allows
+    if (may?.(skill_name, tool_name) !== false) addTool(server, address, target, host)
   }
 }
 
@@ -53,7 +56,7 @@ function addTool (mcp: McpServer, address: string, target: string, host: Host): 
 async function readTool (
   { href }: URL, target: string, variables: Variables, ctx: ServerContext, { server }: McpServer, host: Host
 ): Promise<ReadResourceResult | InputRequiredResult> {
-  const [skill_name = '', tool_name = ''] = target.split(':')
+  const { skill_name, tool_name = '' } = splitTool(target)
   const call = callWithClient(ctx, server, href)
   const { tools } = await host.gateway.invoke(getSkill, { name: skill_name }, call)
     .catch((): { tools: [] } => ({ tools: [] }))
@@ -96,10 +99,23 @@ async function readOutput (
   const count = countOf(length, Number.MAX_SAFE_INTEGER)
   if (from === undefined || count === undefined) throw new ResourceNotFoundError(href)
   try {
-    const { output } = await host.gateway.invoke(getExecution, { id: String(id) }, callOf(ctx))
+    const output = await outputOf(String(id), ctx, host)
     return { contents: [{ uri: href, mimeType: 'text/plain', text: output.slice(from, from + count).toWellFormed() }] }
   } catch (error) {
     if (error instanceof SkilletError && error.kind === 'missing') throw new ResourceNotFoundError(href)
+    throw error
+  }
+}
+
+/** The whole output of an execution; what there is of one that has not ended, or whose file is gone. */
+async function outputOf (id: string, ctx: ServerContext, { gateway }: Host): Promise<string> {
+  const call = callOf(ctx)
+  const { output, output_file_bytes } = await gateway.invoke(getExecution, { id }, call)
+  if (output_file_bytes === undefined) return output
+  try {
+    return await textOf(await gateway.outputs(call).open(id))
+  } catch (error) {
+    if (error instanceof SkilletError && error.code === 'OUTPUT_NOT_FOUND') return output
     throw error
   }
 }

@@ -1,25 +1,33 @@
 import {
-  ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer, type Tool
+  ProtocolError, ProtocolErrorCode, type CallToolResult, type McpServer
 } from '@modelcontextprotocol/server'
-import type { TObject } from 'typebox'
-import { agentParameters, didYouMean, isObject, SkilletError, type JsonObject } from '../../../kernel/index.ts'
-import { callableFor, type AgentCall, type AgentTool, type ClientCall } from '../agent/agent-tool.ts'
-import { cut } from '../agent/excerpt.ts'
-import { outputUri } from '../agent/execute.ts'
+import { didYouMean, type JsonObject } from '../../../kernel/index.ts'
+import { callableFor, type AgentCall, type AgentTool, type ClientCall, type Run } from '../agent/agent-tool.ts'
 import { withoutNulls } from '../agent/near-misses.ts'
-import { termsOf, type Terms } from '../agent/terms.ts'
-import { contentOf, executeDirect, type DirectTool } from './direct.ts'
-import { failureOf } from './failures.ts'
-import { askingResult, isAsking } from './asking.ts'
+import { runMetaIn } from '../agent/run-meta.ts'
+import { beginTask, takesTasks } from '../tasks/begin.ts'
+import { beginning } from '../tasks/callables.ts'
+import { missingTasks } from '../tasks/task.ts'
+import { answerBy, answerOf, resultOfRun } from './answers.ts'
+import { stateOf } from './asking.ts'
 import { callOf, callWithClient } from './call.ts'
+import { callInRounds } from './call-in-rounds.ts'
+import { described, describedDirect } from './described.ts'
+import { executeDirect } from './direct.ts'
+import type { DirectTool } from './direct-tool.ts'
 import type { Host } from './host.ts'
-import { modelSchema } from './model-schema.ts'
 
 /** Clients refuse a `/` in listed names; but calls of names with this prefix are accepted. */
 const fullName = 'skillet/'
 
-/** The longest answer of a directly exposed tool, in characters: clients refuse results over 25,000 tokens. */
-const outputMax = 20_000
+/** How a call of a tool is run. */
+interface Runner {
+  /** The tool for agents, if it is one. */
+  readonly agent: AgentTool | undefined
+  run (call: AgentCall): Promise<CallToolResult>
+  /** Runs a tool of a skill, to its end unless the call is for a task; absent for what runs no such tool. */
+  begin? (call: ClientCall): Promise<Run>
+}
 
 /** Serves the tools for agents, and the tools that the configuration exposes. */
 export function addTools ({ server }: McpServer, host: Host, running: (change: 1 | -1) => void): void {
@@ -27,139 +35,66 @@ export function addTools ({ server }: McpServer, host: Host, running: (change: 1
     const direct = await host.direct.of(callOf(ctx))
     return { tools: [...host.tools.map(described), ...[...direct].map(([name, tool]) => describedDirect(name, tool))] }
   })
-  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, ctx) => {
-    const call = callWithClient(ctx, server, [name, input])
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {}, _meta } }, ctx) => {
+    const request = [name, input] as const
+    const call = callWithClient(ctx, server, request)
+    const tool = { request, call, server, ctx, host, running }
     // The check writes default values into the input, so it gets a copy.
-    const { agent, run } = await runnerOf(name, structuredClone(input), call, server, host)
-    running(1)
-    const report = host.reports.begin(ctx, name)
-    let terms: Terms | undefined
-    const reported: AgentCall = {
-      ...call,
-      accepted: id => { report.follow(id) },
-      spoken (answer) {
-        if (isAsking(answer) || contentOf(answer) !== undefined) terms = answer
-        return terms !== undefined
+    const start = (): Promise<Runner> =>
+      runnerOf(name, structuredClone(input), call, host, server.getNegotiatedProtocolVersion(), takesTasks(ctx))
+    if (takesTasks(ctx) && stateOf(ctx, request)?.conversation === undefined) {
+      const runner = await start()
+      const run = runMetaIn(_meta)
+      if (runner.begin !== undefined && run.asynchronous === undefined) {
+        return await beginTask({ ...tool, call: { ...call, run } }, runner.agent, runner.begin)
       }
     }
-    try {
-      const result = await run(reported)
-      if (terms !== undefined && isAsking(terms)) return await askingResult(terms, [name, input], ctx, host.states)
-      return terms === undefined ? result : withContent(result, contentOf(terms) ?? [], agent)
-    } catch (error) {
-      return await failureOf(SkilletError.from(error), agent, call, host)
-    } finally {
-      await report.end()
-      running(-1)
-    }
+    return await callInRounds(tool, async () => {
+      const { agent, run } = await start()
+      return call => answerBy(run, agent, { ...call, run: runMetaIn(_meta) }, request, ctx, host)
+    })
   })
 }
 
 /**
- * The function that runs a call of a tool, and the agents' tool if it is one.
- * @throws ProtocolError when no such tool exists
+ * How a call of a tool is run.
+ * @param version the revision of the client
+ * @throws ProtocolError when no such tool exists, or when its client would have to take tasks
  */
 async function runnerOf (
-  name: string, input: JsonObject, call: ClientCall, server: McpServer['server'], host: Host
-): Promise<{ agent: AgentTool | undefined, run: (call: AgentCall) => Promise<CallToolResult> }> {
+  name: string, input: JsonObject, call: ClientCall, host: Host, version: string | undefined, takesTasks: boolean
+): Promise<Runner> {
   const bare = name.startsWith(fullName) ? name.slice(fullName.length) : name
   const agent = host.tools.find(tool => tool.name === bare)
-  if (agent !== undefined) {
-    const run = async (call: AgentCall): Promise<CallToolResult> => {
-      const output = await host.gateway.invoke(callableFor(agent, call), withoutNulls(agent.input, input), call)
-      return answerOf(output, links(server.getNegotiatedProtocolVersion()))
-    }
-    return { agent, run }
-  }
+  if (agent !== undefined) return runnerOfAgents(agent, input, host, version)
   const direct = await host.direct.of(call)
   const tool = direct.get(name)
   if (tool !== undefined) {
-    return { agent, run: call => callDirect(tool, withoutNulls(tool.tool.input_schema, input), call, host) }
+    if (!takesTasks && host.isTaskOnly(tool)) throw missingTasks(`${name} runs as a task only`)
+    return runnerOfDirect(tool, withoutNulls(tool.tool.input_schema, input), host, version)
   }
   const nearest = didYouMean(bare, [...host.tools.map(({ name }) => name), ...direct.keys()])
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 256)}${nearest}`)
 }
 
-/** Adds the contents of a tool, such as images, to a result. The result of an agents' tool already has the text. */
-function withContent (
-  result: CallToolResult,
-  content: CallToolResult['content'],
-  agent: AgentTool | undefined
-): CallToolResult {
-  if (agent !== undefined) {
-    return { ...result, content: [...result.content, ...content.filter(({ type }) => type !== 'text')] }
-  }
-  return { content: content.map(
-    block => block.type === 'text' ? { ...block, text: cut(block.text, outputMax, 'head') } : block
-  ) }
-}
-
-function described ({ name, title, description, input, output, effect }: AgentTool): Tool {
+function runnerOfAgents (agent: AgentTool, sent: JsonObject, host: Host, version: string | undefined): Runner {
+  const input = withoutNulls(agent.input, sent)
+  const running = host.runningTools.find(tool => tool.name === agent.name)
   return {
-    name,
-    title,
-    description,
-    inputSchema: modelSchema(schemaOf(input)) as Tool['inputSchema'],
-    outputSchema: schemaOf(output),
-    annotations: effect === 'read'
-      ? { readOnlyHint: true, openWorldHint: false }
-      : { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
+    agent,
+    run: async call => answerOf(await host.gateway.invoke(callableFor(agent, call), input, call), version),
+    ...(running !== undefined && {
+      begin: async call => await host.gateway.invoke(beginning(running, call), input, call)
+    })
   }
 }
 
-/** A schema as plain JSON, without TypeBox's own fields. */
-function schemaOf ({ type, properties, required }: TObject): Tool['inputSchema'] {
-  return JSON.parse(JSON.stringify({ type, properties, required })) as Tool['inputSchema']
-}
-
-/** Whether a revision has links in results; clients of older revisions refuse unknown contents. */
-function links (version: string | undefined): boolean {
-  return version !== undefined && version >= '2025-06-18'
-}
-
-function answerOf (output: JsonObject, withLinks: boolean): CallToolResult {
-  const { execution_id, note } = output
-  const content: CallToolResult['content'] = [{ type: 'text', text: JSON.stringify(output) }]
-  if (withLinks && typeof execution_id === 'string' && note !== undefined) content.push(linkTo(execution_id))
-  return { content, structuredContent: output }
-}
-
-function linkTo (execution_id: string): CallToolResult['content'][number] {
+function runnerOfDirect (tool: DirectTool, parameters: JsonObject, host: Host, version: string | undefined): Runner {
+  const begin = async (call: ClientCall): Promise<Run> =>
+    ({ result: await executeDirect(tool, parameters, call, host.gateway), view: 'own' })
   return {
-    type: 'resource_link',
-    uri: outputUri(execution_id),
-    name: 'Whole output',
-    description: 'Parts: add ?offset=N&length=N, in characters',
-    mimeType: 'text/plain'
-  }
-}
-
-function describedDirect (name: string, { skill_name, tool_name, tool }: DirectTool): Tool {
-  const properties = isObject(tool.input_schema['properties']) ? tool.input_schema['properties'] : {}
-  const own = Object.fromEntries(agentParameters(tool).map(({ name, mcp_header }) =>
-    // Every parameter has a schema.
-    [name, { ...properties[name] as JsonObject, ...(mcp_header !== undefined && { 'x-mcp-header': mcp_header }) }]))
-  // The input schema is always an object schema.
-  const inputSchema = modelSchema({ ...tool.input_schema, properties: own }) as Tool['inputSchema']
-  return { name, title: `${skill_name}: ${tool_name}`, description: tool.description, inputSchema }
-}
-
-/** Lets the SDK check the headers that repeat parameters: it checks them only for tools that are registered with it. */
-export function declareHeaders (server: McpServer, direct: ReadonlyMap<string, DirectTool>): void {
-  server.toolInputSchemaJson = name => {
-    const tool = direct.get(name)
-    return tool === undefined ? undefined : describedDirect(name, tool).inputSchema
-  }
-}
-
-async function callDirect (
-  direct: DirectTool, parameters: JsonObject, call: AgentCall, host: Host
-): Promise<CallToolResult> {
-  const { execution_id, output } = await executeDirect(direct, parameters, call, host.gateway)
-  const terms = termsOf(output, direct.tool)
-  if (terms !== undefined && call.spoken(terms)) return { content: [] }
-  const text = cut(output, outputMax, 'head')
-  return {
-    content: [{ type: 'text', text: text === output ? text : `${text}\nwhole output: ${outputUri(execution_id)}` }]
+    agent: undefined,
+    run: async call => await resultOfRun(await begin(call), tool.tool, version, call.spoken, host),
+    begin
   }
 }

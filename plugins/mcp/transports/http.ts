@@ -1,16 +1,18 @@
 import { createMcpHandler, isJsonContentType, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server'
-import { decodeJson, isObject, messageOf, type EndpointCall, type Gateway, type Logger } from '../../../kernel/index.ts'
+import {
+  decodeJson, isObject, messageOf, type Config, type EndpointCall, type Gateway, type JsonObject, type Logger
+} from '../../../kernel/index.ts'
 import { createServer } from '../server/create-server.ts'
 import { accessIn, authOf } from '../server/call.ts'
 import type { Connections } from '../server/connections.ts'
 import { Host } from '../server/host.ts'
-import type { McpSettings } from '../settings.ts'
 import { StreamPlaces } from './places.ts'
 import { rpcError } from '../server/rpc.ts'
 import { Sessions } from './sessions.ts'
 import { SseSessions } from './sse.ts'
+import { listenWithTasks } from '../tasks/listen.ts'
 import { withinRights } from '../server/subscriptions.ts'
-import { declareHeaders } from '../server/tools.ts'
+import { declareHeaders } from '../server/described.ts'
 import { boundUnread } from './unread.ts'
 
 /**
@@ -26,9 +28,9 @@ export class McpOverHttp {
   readonly #sse: SseSessions
   readonly #places = new StreamPlaces()
 
-  constructor (gateway: Gateway, settings: McpSettings, log: Logger) {
+  constructor (gateway: Gateway, config: Config, log: Logger) {
     this.#log = log
-    this.#host = new Host(gateway, settings, log)
+    this.#host = new Host(gateway, config, log)
     this.#sessions = new Sessions(this.#host)
     this.#sse = new SseSessions(this.#host)
   }
@@ -51,7 +53,8 @@ export class McpOverHttp {
       return boundUnread(await modern.fetch(request, options))
     }
     const allowedBody = await withinRights(parsedBody, call, this.#host.gateway)
-    return await this.#stream(call, () => modern.fetch(request, { ...options, parsedBody: allowedBody }))
+    const listen = (body: JsonObject): Promise<Response> => modern.fetch(request, { ...options, parsedBody: body })
+    return await this.#stream(call, () => listenWithTasks(allowedBody, call, this.#host, listen))
   }
 
   /** Ends all streams as soon as no call runs any more. */

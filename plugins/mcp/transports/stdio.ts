@@ -1,7 +1,7 @@
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { definePlugin, messageOf } from '../../../kernel/index.ts'
+import { checkSettings } from '../server/check-settings.ts'
 import { createServer } from '../server/create-server.ts'
-import { checkAddresses } from '../server/addresses.ts'
 import { Host } from '../server/host.ts'
 import { LineTransport } from './lines.ts'
 import { openProtocol } from './respawn.ts'
@@ -13,9 +13,8 @@ export default definePlugin({
   slot: 'transport',
   sections: [mcpSection],
   setup ({ config, gateway, log, scope }) {
-    const settings = mcpSection.of(config)
-    checkAddresses(settings.resources)
-    const host = new Host(gateway, settings, log)
+    checkSettings(mcpSection.of(config))
+    const host = new Host(gateway, config, log)
     scope.defer(() => host.close())
     let wire: LineTransport | undefined
     const protocol = openProtocol(() => { void wire?.close() })

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
-import { cacheLimits, messageOf, type Cache, type Logger } from '../../../kernel/index.ts'
+import type { Cache, Logger } from '../../../kernel/index.ts'
+import { CachedVectors } from './cached-vectors.ts'
 import { readFromThread } from './incoming.ts'
 import { finishThread, postTo, startThread } from './model-thread.ts'
 import type { FromThread, QueryMessage, ThreadData, ToThread } from './protocol.ts'
@@ -12,13 +13,15 @@ export interface EmbedderOptions extends ThreadData {
   thread?: URL
   /** The time that a query waits, in milliseconds; default 5,000. A thread that hangs for 12 times as long is ended. */
   answer_ms?: number
+  /** The time until a model that failed is tried again, in milliseconds; doubled each time, up to 64 times. */
+  again_ms?: number
   /** Called when the state has changed, or more tools are embedded. */
   onChange (): void
 }
 
 /**
- * `idle`: not used yet; `loading`: the model is loaded; `indexing`: tools are being embedded; `ready`; `failed`: it is
- * not tried again.
+ * `idle`: not used yet; `loading`: the model is loaded; `indexing`: tools are being embedded; `ready`; `failed`: it
+ * can't be used, and is tried again after a time.
  */
 export type EmbedderState = 'idle' | 'loading' | 'indexing' | 'ready' | 'failed'
 
@@ -29,17 +32,20 @@ const deathsMax = 3
 const forget_ms = 600_000
 /** The wait before a thread that died is started again, in milliseconds; doubled each time. */
 const restart_ms = 500
+/** The default time until a model that failed is tried again, in milliseconds, and how often it doubles. */
+const again = { ms: 10_000, doublings: 6 }
 /** The time between two logs of the progress, in milliseconds. */
 const log_ms = 10_000
 
 /**
  * The main thread's side of the model. The model's thread starts when it is first needed. A thread that dies is started
- * again a few times; a model that can't be loaded is not tried again. In both cases no promise rejects: queries are
- * answered without the model.
+ * again at once a few times, and a model that can't be used after a longer time: what it lacked, such as memory or
+ * files, may be there then. In both cases no promise rejects: queries are answered without the model.
  */
 export class Embedder {
   readonly #options: EmbedderOptions
   readonly #questions: Questions
+  readonly #vectors: CachedVectors
   #worker: Worker | undefined
   #state: EmbedderState = 'idle'
   /** The reason why the model does not work, or works only in part. */
@@ -50,6 +56,8 @@ export class Embedder {
   #generation = 0
   #indexed = 0
   #deaths: number[] = []
+  /** How often the model failed since it last worked. */
+  #failures = 0
   #restart: NodeJS.Timeout | undefined
   #closed = false
   #logged_ms = 0
@@ -57,6 +65,7 @@ export class Embedder {
 
   constructor (options: EmbedderOptions) {
     this.#options = options
+    this.#vectors = new CachedVectors(options.cache, options.log)
     this.#questions = new Questions({
       answer_ms: options.answer_ms ?? answerDefault_ms,
       post: message => { this.#post(message) },
@@ -78,7 +87,7 @@ export class Embedder {
 
   /** Starts the thread, unless it runs, waits for a restart, or has failed. */
   start (): void {
-    if (this.#worker !== undefined || this.#restart !== undefined || this.#state === 'failed' || this.#closed) return
+    if (this.#worker !== undefined || this.#restart !== undefined || this.#closed) return
     this.#become('loading')
     const entry = this.#options.thread ?? new URL('./thread.js', import.meta.url)
     this.#worker = startThread(entry, this.#options, this.#options.log, {
@@ -140,6 +149,7 @@ export class Embedder {
     switch (message.type) {
       case 'ready':
         this.#reason = undefined
+        this.#failures = 0
         this.#loaded(message)
         return this.#become('indexing')
       case 'failed':
@@ -151,7 +161,7 @@ export class Embedder {
         void this.#read(message.id, message.keys)
         return
       case 'write':
-        void this.#write(message.entries)
+        void this.#vectors.keep(message.entries)
         return
       case 'found':
         this.#questions.settle(message.id, message.found)
@@ -181,22 +191,8 @@ export class Embedder {
     }
   }
 
-  async #write (entries: Extract<FromThread, { type: 'write' }>['entries']): Promise<void> {
-    try {
-      await this.#options.cache.write(entries)
-    } catch (error) {
-      this.#options.log.warn({ error: messageOf(error) }, 'vectors could not be kept; they will be made again')
-    }
-  }
-
   async #read (id: number, keys: readonly string[]): Promise<void> {
-    let values: (Uint8Array | undefined)[] = []
-    try {
-      values = await this.#options.cache.read(keys.slice(0, cacheLimits.keys))
-    } catch (error) {
-      this.#options.log.warn({ error: messageOf(error) }, 'kept vectors could not be read; they are made again')
-    }
-    this.#post({ type: 'cached', id, values })
+    this.#post({ type: 'cached', id, values: await this.#vectors.read(keys) })
   }
 
   /** Ends the thread, so that a new one is started. */
@@ -215,18 +211,25 @@ export class Embedder {
     if (this.#closed || this.#state === 'failed') return
     this.#options.log.error({ cause, deaths: this.#deaths.length }, 'the model\'s thread died')
     if (this.#deaths.length >= deathsMax) return this.#fail(`its thread died ${deathsMax} times, last because ${cause}`)
-    this.#restart = setTimeout(() => {
-      this.#restart = undefined
-      this.start()
-    }, restart_ms * 2 ** (this.#deaths.length - 1)).unref()
+    this.#startAfter(restart_ms * 2 ** (this.#deaths.length - 1))
     this.#reason = `the model's thread died: ${cause}; it is started again`
     this.#become('loading')
     this.#questions.settleAll()
   }
 
+  #startAfter (ms: number): void {
+    this.#restart = setTimeout(() => {
+      this.#restart = undefined
+      this.start()
+    }, ms).unref()
+  }
+
   #fail (cause: string): void {
-    this.#reason = `tools are found by words alone, since the model can't be used: ${cause}`
-    this.#options.log.warn({ cause }, 'the model can\'t be used; tools are found by words alone')
+    const { again_ms = again.ms, log } = this.#options
+    const reason = `tools are found by words alone, since the model can't be used: ${cause}`
+    if (reason !== this.#reason) log.warn({ cause }, 'the model can\'t be used; tools are found by words alone')
+    this.#reason = reason
+    this.#startAfter(again_ms * 2 ** Math.min(this.#failures++, again.doublings))
     const worker = this.#worker
     this.#worker = undefined
     this.#indexed = 0

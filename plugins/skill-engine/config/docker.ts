@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { JsonObject } from '../../../kernel/index.ts'
+import { VARIABLE_NAME, type JsonObject } from '../../../kernel/index.ts'
 import { interpolate } from './interpolate.ts'
 import { noteUnknown, optionalFlag, optionalText, textListOf, WrongType } from './values.ts'
 
@@ -80,26 +80,40 @@ export function refusalOf ({ network, volumes, extra_args }: Container): string 
   return undefined
 }
 
-/** The argument vector that runs a container. @param words what the caller gives to the program in it */
-export function containerCommand (container: Container, words: readonly string[]): string[] {
+/** How the executor of containers runs one: options of the engine that stand before the image, and the command. */
+export interface ContainerRun {
+  run_options: string[]
+  /** Absent: the image's own entry point gets the words. */
+  program?: string
+  words: string[]
+  /** Variables of the container, which do not stand on the command line. */
+  env: Record<string, string>
+  /** Variables that it is given of the server's. */
+  passed: string[]
+}
+
+/** What a table `docker` says, in terms of the executor of containers, which adds what it has in common with others. */
+export function containerRun (container: Container): ContainerRun {
   const option = (name: string, value: string | undefined): string[] => value === undefined ? [] : [name, value]
-  return [
-    'docker', 'run',
-    ...(container.rm ? ['--rm'] : []),
-    '--network', container.network,
-    ...option('--memory', container.memory),
-    ...option('--cpus', container.cpus),
-    ...option('--workdir', container.working_dir),
-    ...option('--user', container.user),
-    ...option('--gpus', container.gpus),
-    ...(container.read_only ? ['--read-only'] : []),
-    ...option('--platform', container.platform),
-    ...container.volumes.flatMap(volume => ['-v', volume]),
-    ...container.environment.flatMap(variable => ['-e', variable]),
-    ...container.extra_args,
-    ...option('--entrypoint', container.entrypoint),
-    container.image,
-    ...container.command,
-    ...words
-  ]
+  const pairs = container.environment.map(variable => /^([^=]*)(?:=(.*))?$/s.exec(variable) ?? [])
+  const { entrypoint } = container
+  return {
+    run_options: [
+      '--network', container.network,
+      ...option('--memory', container.memory),
+      ...option('--cpus', container.cpus),
+      ...option('--workdir', container.working_dir),
+      ...option('--user', container.user),
+      ...option('--gpus', container.gpus),
+      ...(container.read_only ? ['--read-only'] : []),
+      ...option('--platform', container.platform),
+      ...container.volumes.flatMap(volume => ['-v', volume]),
+      ...container.extra_args
+    ],
+    ...(entrypoint !== undefined && entrypoint !== '' && { program: entrypoint }),
+    words: container.command,
+    env: Object.fromEntries(pairs.flatMap(([, name = '', value]) =>
+      VARIABLE_NAME.test(name) && value !== undefined ? [[name, value]] : [])),
+    passed: pairs.flatMap(([, name = '', value]) => VARIABLE_NAME.test(name) && value === undefined ? [name] : [])
+  }
 }

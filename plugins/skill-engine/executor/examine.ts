@@ -1,6 +1,5 @@
-import { access, constants } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
-import type { Finding, SkillDefinition } from '../../../kernel/index.ts'
+import { runtimeOf, type Finding, type SkillDefinition } from '../../../kernel/index.ts'
+import { findProgram } from '../../toolkit/find-program.ts'
 import { howToInstall } from '../../toolkit/packages.ts'
 import { targetOf } from './target.ts'
 
@@ -9,8 +8,9 @@ export async function examine (
   skills: readonly SkillDefinition[], path = process.env['PATH'] ?? ''
 ): Promise<Finding[]> {
   const users = new Map<string, Set<string>>()
-  for (const { name, runtime, tools } of skills) {
-    for (const tool of runtime === 'skill-engine' ? tools : []) {
+  for (const skill of skills) {
+    const { name, tools } = skill
+    for (const tool of tools.filter(tool => runtimeOf(skill, tool) === 'skill-engine')) {
       const target = targetOf(tool)
       const [program] = 'command' in target ? target.command : []
       if (program !== undefined) users.set(program, (users.get(program) ?? new Set()).add(name))
@@ -18,7 +18,7 @@ export async function examine (
   }
   const findings: Finding[] = []
   for (const [program, names] of users) {
-    if (await isThere(program, path)) continue
+    if (await findProgram(program, path) !== undefined) continue
     const remedy = howToInstall(program)
     findings.push({
       level: 'problem',
@@ -28,12 +28,4 @@ export async function examine (
     })
   }
   return findings
-}
-
-async function isThere (program: string, path: string): Promise<boolean> {
-  for (const folder of path.split(delimiter)) {
-    const file = join(folder === '' ? '.' : folder, program)
-    if (await access(file, constants.X_OK).then(() => true, () => false)) return true
-  }
-  return false
 }

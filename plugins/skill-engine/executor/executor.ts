@@ -24,7 +24,6 @@ export class EngineExecutor implements Executor {
   check (tool: ToolDefinition, parameters: JsonObject): void {
     const target = targetOf(tool)
     if (target.kind === 'words') buildWords(target.declared, parameters)
-    if (target.kind === 'container') argumentsOf(parameters)
   }
 
   prepare (): void {
@@ -39,10 +38,6 @@ export class EngineExecutor implements Executor {
         const { command, declared, settings } = target
         const words = [...command, ...buildWords(declared, task.parameters)]
         return await this.#runCommand(words, settings, task, observer, signal)
-      }
-      case 'container': {
-        const words = [...target.command, ...argumentsOf(task.parameters)]
-        return await this.#runCommand(words, noSettings, task, observer, signal)
       }
       case 'script': return await this.#runScript(target, task, observer, signal)
     }
@@ -121,8 +116,6 @@ function asSecrets (settings: RunSettings, secrets: Task['secrets']): Pick<Task,
   return { config: { skill_engine: { ...settings, config } }, ...(Object.keys(all).length > 0 && { secrets: all }) }
 }
 
-const noSettings: RunSettings = { config: {}, env: {}, secret_keys: [] }
-
 /** An observer that passes all on, but for live output that could hold a secret setting. */
 function relay (observer: TaskObserver, settings: RunSettings): TaskObserver {
   const { output } = observer
@@ -130,17 +123,10 @@ function relay (observer: TaskObserver, settings: RunSettings): TaskObserver {
     started: (...started) => { observer.started(...started) },
     progress: (...progress) => { observer.progress(...progress) },
     log: (...line) => { observer.log(...line) },
-    ...(output !== undefined && !hasSecrets(settings) && { output: text => { output.call(observer, text) } })
+    ...(output !== undefined && !hasSecrets(settings) && {
+      output: (text, stream) => { output.call(observer, text, stream) }
+    })
   }
-}
-
-/** The arguments for the program in a container. @throws SkilletError INVALID_PARAMETERS */
-function argumentsOf (parameters: JsonObject): string[] {
-  const { args = [] } = parameters
-  const words = Array.isArray(args) ? args.map(String) : []
-  if (words.every(word => !word.includes('\0') && word.isWellFormed())) return words
-  const message = 'parameters/args must not hold a NUL or half a character'
-  throw new SkilletError('INVALID_PARAMETERS', message, { parameter: 'args' })
 }
 
 function failed (message: string): Outcome {

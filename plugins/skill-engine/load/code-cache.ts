@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
-import { join } from 'node:path'
-import { messageOf, replaceFile, type Logger } from '../../../kernel/index.ts'
+import { basename, join } from 'node:path'
+import { messageOf, replaceFile, type Confinement, type Logger } from '../../../kernel/index.ts'
+import type { ConfinedSkill } from '../../toolkit/sandbox-demand.ts'
+import { ConfinementError } from '../../toolkit/sandbox/confinement-policy.ts'
 import type { CodeDescription, DescribeReply } from '../thread/protocol.ts'
-import { describeCode, readDescription, type DescribeOptions } from './describer.ts'
+import { toolsMark } from '../thread/tools-mark.ts'
+import {
+  describeConfined, describeInThread, readDescription, type Code, type DescribeOptions
+} from './describer.ts'
+import { Refusal } from './engine-skill.ts'
 
 /** Changes whenever the result for the same files changes. */
-const recipe = '1'
+const recipe = '4'
 /** A file of the cache that nobody used for this time is removed, in milliseconds. */
 const unusedMax_ms = 14 * 24 * 60 * 60 * 1000
 
@@ -27,24 +33,51 @@ export class CodeCache {
     this.#log = log
   }
 
-  /** @param env the variables that the code sees while it is described */
-  async describe (entry: string, env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<DescribeReply> {
+  /** @throws Refusal when its code may not run: the skill is not trusted, or there must be a sandbox and is none */
+  async describe (code: Code, signal: AbortSignal): Promise<DescribeReply> {
     await (this.#pruned ??= this.#prune())
-    const { cache_dir } = this.#options
-    const receipt = join(cache_dir, `${hashOf(JSON.stringify([recipe, process.version, entry, env]))}.json`)
+    const { cache_dir, heap_bytes_max, modules: { policy }, trust } = this.#options
+    const skill = { name: basename(code.folder), trusted: await trust.admit(code.folder), permissions: {} }
+    const { entry, env } = code
+    // Code may have other tools where it is confined.
+    const made = [recipe, process.version, entry, env, heap_bytes_max, ...policy.concerns(skill) ? ['confined'] : []]
+    const receipt = join(cache_dir, `${hashOf(JSON.stringify(made))}.json`)
     const kept = await this.#kept(receipt)
     if (kept !== undefined) return { description: kept }
-    const reply = await this.#inTurn(() => describeCode(entry, env, this.#options, signal))
+    const reply = await this.#inTurn(async () => {
+      const level = await this.#levelOf(skill, entry)
+      return await (level === undefined
+        ? describeInThread(code, true, this.#options, signal)
+        : describeConfined(code, this.#options, signal))
+    })
     if ('description' in reply) await this.#keep(receipt, reply.description)
     return reply
   }
 
-  /** Writes a module that presents built code as a script skill. @returns its absolute path */
+  async #levelOf (skill: ConfinedSkill, entry: string): Promise<Confinement | undefined> {
+    try {
+      return await this.#options.modules.policy.levelOf(skill)
+    } catch (error) {
+      if (error instanceof ConfinementError) throw new Refusal('not-confined', entry, error.message)
+      throw error
+    }
+  }
+
+  /**
+   * Writes a module that presents built code as a script skill: one file, which a confined process can be given, and
+   * another for each instance, so that no two share what the code keeps in memory.
+   * @returns its absolute path
+   */
   async present (file: string, tools: readonly string[], instance: string): Promise<string> {
-    const url = JSON.stringify(`./${file}?of=${encodeURIComponent(instance)}`)
-    const code = `import { adapter } from ${url}\nexport default adapter(${JSON.stringify(tools)})\n`
-    const path = join(this.#options.cache_dir, `${hashOf(code)}.mjs`)
-    if (!await use(path)) await replaceFile(path, code, { durable: false })
+    const { cache_dir } = this.#options
+    const names = JSON.stringify(JSON.stringify(tools))
+    const path = join(cache_dir, `${hashOf(JSON.stringify([file, names, instance]))}.mjs`)
+    if (await use(path)) return path
+    const built = await readFile(join(cache_dir, file), 'utf8')
+    const mark = JSON.stringify(toolsMark)
+    const at = built.lastIndexOf(mark) // the skill's own code may have it, too, and comes before
+    const code = built.slice(0, at) + names + built.slice(at + mark.length)
+    await replaceFile(path, `${code}\n// ${JSON.stringify(instance)}\n`, { durable: false })
     return path
   }
 

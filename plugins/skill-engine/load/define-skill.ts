@@ -1,13 +1,16 @@
 import { isAbsolute } from 'node:path'
-import { SKILL_NAME, type Secrets, type SkillDefinition, type SkillWarning } from '../../../kernel/index.ts'
-import { containerCommand } from '../config/docker.ts'
+import {
+  instanceName, type Secrets, type SkillDefinition, type SkillInstance, type SkillWarning
+} from '../../../kernel/index.ts'
+import { containerRun, type Container } from '../config/docker.ts'
 import { isSecretKey, type Instance, type UnusableInstance } from '../config/instance.ts'
 import { programOf, programsOf } from '../run/programs.ts'
 import type { RunSettings, Target } from '../run/settings.ts'
-import { instanceNameOf } from '../text/names.ts'
+import { skillNameOf } from '../text/names.ts'
 import type { EngineTool } from '../text/parameters.ts'
 import { hashOf, type CodeCache } from './code-cache.ts'
-import { defineTool } from './define-tool.ts'
+import { containerWay } from './container-way.ts'
+import { defineTool, type Way } from './define-tool.ts'
 import { defaultInstanceOf, type EngineSkill } from './engine-skill.ts'
 import { warningOf } from './note-words.ts'
 
@@ -19,31 +22,62 @@ export interface DefineOptions {
   trusted: boolean
 }
 
-/** A skill as one definition for each instance, the default first; and its warnings. */
-export interface Defined { skills: SkillDefinition[], warnings: SkillWarning[] }
+/** A skill with its instances, and its warnings. */
+export interface Defined { skill: SkillDefinition, warnings: SkillWarning[] }
 
 /** The most notes about a skill that are reported. */
 const notesMax = 100
 /** The most paths that a permission may list. */
 const pathsMax = 64
 
-/** Makes the definitions of a skill. */
+/** Makes the definition of a skill. */
 export async function defineSkill (skill: EngineSkill, options: DefineOptions): Promise<Defined> {
   const notes = [...skill.notes]
   const first = defaultInstanceOf(skill)
-  const skills = [await defineInstance(skill, skill.name, first.instance, options, notes)]
-  for (const [name, instance] of skill.instances) {
-    if (name !== first.name) {
-      skills.push(await defineInstance(skill, instanceNameOf(skill.name, name), instance, options, notes))
-    }
+  const instances: SkillInstance[] = []
+  const names = namesOf(skill, first.name ?? 'default', notes)
+  for (const [name, instance] of names) {
+    const definition = await defineInstance(skill, instanceName(skill.name, name), instance, options, notes)
+    const description = 'unusable' in instance ? undefined : instance.description
+    instances.push({
+      name, definition, ...(description !== undefined && { description }),
+      ...(instance === first.instance && { default: true })
+    })
   }
-  const different = [...new Set(notes)]
-  const more = different.length > notesMax ? [`and ${different.length - notesMax} more`] : []
-  const warnings = [...different.slice(0, notesMax), ...more]
-    .map(note => ({ name: skill.name, path: skill.folder, warning: warningOf(note) }))
-  return { skills: skills.filter(({ name }) => SKILL_NAME.test(name)), warnings }
+  const whole: SkillDefinition = {
+    ...instances[0]?.definition ?? await defineInstance(skill, skill.name, first.instance, options, notes),
+    name: skill.name,
+    ...(instances.length > 0 && { instances })
+  }
+  const digest = hashOf(JSON.stringify(whole)).slice(0, 32)
+  for (const { definition } of instances) if (definition !== undefined) definition.revision = digest
+  return { skill: { ...whole, revision: digest, digest }, warnings: warningsOf(skill, notes) }
 }
 
+/** The instances of a skill by the names that they have here, the default first. None when the engine has none. */
+function namesOf (
+  skill: EngineSkill, first: string, notes: string[]
+): Map<string, Instance | UnusableInstance> {
+  const named = new Map<string, Instance | UnusableInstance>()
+  if (skill.instances.size === 0) return named
+  named.set(skillNameOf(first) || 'default', skill.instances.get(first) ?? skill.defaults)
+  for (const [name, instance] of skill.instances) {
+    const here = skillNameOf(name)
+    if (name === first) continue
+    if (here === '' || named.has(here)) notes.push(`instance-name: ${name}`)
+    else named.set(here, instance)
+  }
+  return named
+}
+
+function warningsOf (skill: EngineSkill, notes: readonly string[]): SkillWarning[] {
+  const different = [...new Set(notes)]
+  const more = different.length > notesMax ? [`and ${different.length - notesMax} more`] : []
+  return [...different.slice(0, notesMax), ...more]
+    .map(note => ({ name: skill.name, path: skill.folder, warning: warningOf(note) }))
+}
+
+/** @param name of the skill, or of its instance, whose secrets it is given */
 async function defineInstance (
   skill: EngineSkill, name: string, instance: Instance | UnusableInstance, options: DefineOptions, notes: string[]
 ): Promise<SkillDefinition> {
@@ -51,27 +85,28 @@ async function defineInstance (
   const usable: Instance | undefined = 'unusable' in instance ? undefined : instance
   const secrets = usable === undefined ? [] : secretsOf(name, usable, options.secrets, notes)
   const settings = settingsOf(usable, secrets)
-  const targetOf = unusable === undefined || skill.runtime === 'container'
-    ? targetsOf(skill, settings, options.programs)
-    : (): Target => ({ kind: 'refused', message: `the instance can't be used: ${unusable}` })
+  const wayOf = unusable === undefined || skill.runtime === 'container'
+    ? waysOf(skill, settings, options.programs)
+    : refused(`the instance can't be used: ${unusable}`)
   const { tools, code } = skill
+  const container = skill.container === undefined || 'unusable' in skill.container ? undefined : skill.container
   const module = code === undefined || unusable !== undefined
     ? undefined
     : await options.codes.present(code.file, tools.map(tool => tool.name), name)
   const definition: Omit<SkillDefinition, 'revision' | 'digest'> = {
     name,
-    description: describe(skill, usable),
+    description: describe(skill),
     version: skill.version,
     runtime: 'skill-engine',
     directory: skill.folder,
     trusted: options.trusted,
-    permissions: {
+    permissions: container !== undefined ? permissionsOf(container) : {
       network: usable === undefined || !usable.network_said || usable.capabilities.network_access,
       write: (usable?.capabilities.allowed_paths ?? []).filter(isAbsolute).slice(0, pathsMax),
       env: [],
       secrets
     },
-    tools: tools.map(tool => defineTool(tool, targetOf(tool))),
+    tools: tools.map(tool => defineTool(tool, wayOf(tool))),
     ...(skill.instructions !== undefined && { instructions: skill.instructions }),
     ...(module !== undefined && { module })
   }
@@ -79,12 +114,11 @@ async function defineInstance (
   return { ...definition, revision: digest, digest }
 }
 
-/** The description, with what an instance and the services of a skill add to it. */
-function describe ({ description, services }: EngineSkill, instance: Instance | undefined): string {
+/** The description, with what the services of a skill add to it. */
+function describe ({ description, services }: EngineSkill): string {
   const needs = services.map(({ name, optional }) => optional ? `${name} (optional)` : name)
   return [
     description,
-    ...(instance?.description === undefined ? [] : [`(${instance.description})`]),
     ...(needs.length === 0 ? [] : [`Speaks to: ${needs.join(', ')}.`])
   ].join(' ').trim()
 }
@@ -114,29 +148,36 @@ function settingsOf (instance: Instance | undefined, secrets: readonly string[])
   }
 }
 
+/** What a container may use is said by its own options: the settings of an instance do not reach it. */
+function permissionsOf (container: Container): SkillDefinition['permissions'] {
+  return { network: container.network !== 'none', write: [], env: containerRun(container).passed, secrets: [] }
+}
+
+const refused = (message: string) => (): Way => ({ target: { kind: 'refused', message } satisfies Target })
+
 /** How the tools of a skill are run. */
-function targetsOf (
-  skill: EngineSkill, settings: RunSettings, list: readonly string[]
-): (tool: EngineTool) => Target {
+function waysOf (skill: EngineSkill, settings: RunSettings, list: readonly string[]): (tool: EngineTool) => Way {
   const { name, runtime, tools, allowedTools, container, reason = 'the skill can\'t be run' } = skill
-  const refused = (message: string) => (): Target => ({ kind: 'refused', message })
   const names = tools.map(tool => tool.name)
   switch (runtime) {
     case 'unsupported': return refused(reason)
-    case 'script': return () => ({ kind: 'script', settings, programs: [...programsOf(list, allowedTools, names)] })
-    case 'container': {
-      if (container === undefined || 'unusable' in container) {
-        return refused(`the container can't be used: ${container?.unusable ?? 'it is not described'}`)
-      }
-      return () => ({ kind: 'container', command: containerCommand(container, []) })
+    case 'script': {
+      const programs = [...programsOf(list, allowedTools, names)]
+      return () => ({ target: { kind: 'script', settings, programs } satisfies Target })
     }
+    case 'container':
+      return container === undefined || 'unusable' in container
+        ? refused(`the container can't be used: ${container?.unusable ?? 'it is not described'}`)
+        : () => containerWay(container)
     case 'native': {
       const program = programOf(name, list, allowedTools, names)
       if (program === undefined) {
         return refused(`no program is known that runs "${name}": name one in allowed-tools of its SKILL.md, and in plugin.skill-engine.programs`)
       }
-      return ({ name, parameters }) =>
-        ({ kind: 'words', settings, command: [program, name], declared: parameters.map(parameter => parameter.name) })
+      return ({ name, parameters }) => {
+        const declared = parameters.map(parameter => parameter.name)
+        return { target: { kind: 'words', settings, command: [program, name], declared } satisfies Target }
+      }
     }
   }
 }

@@ -1,9 +1,11 @@
 import { compileInputSchema, type ParameterDescriptor, type ToolDefinition } from '../../../kernel/index.ts'
-import type { Target } from '../run/settings.ts'
 import type { EngineParameter, EngineTool } from '../text/parameters.ts'
 
+/** How a tool is run, and by which executor where that is not the engine's own. */
+export type Way = Pick<ToolDefinition, 'runtime' | 'command' | 'target'>
+
 /** The definition of a tool. */
-export function defineTool ({ name, description, parameters }: EngineTool, target: Target): ToolDefinition {
+export function defineTool ({ name, description, parameters }: EngineTool, way: Way): ToolDefinition {
   const descriptors = parameters.map(descriptorOf)
   return {
     name,
@@ -11,7 +13,7 @@ export function defineTool ({ name, description, parameters }: EngineTool, targe
     parameters: descriptors,
     input_schema: compileInputSchema(descriptors),
     secrets: parameters.filter(({ schema }) => schema['secret'] === true).map(parameter => parameter.name),
-    target
+    ...way
   }
 }
 

@@ -1,6 +1,13 @@
+import { basename, join } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
-import { endThread, isObject, letThreadsEnd } from '../../../kernel/index.ts'
-import { faultKinds, replyMax, type CodeDescription, type DescribeReply } from '../thread/protocol.ts'
+import { endThread, isObject, letThreadsEnd, type JsonObject } from '../../../kernel/index.ts'
+import type { ConfinedModules } from '../../toolkit/describing/confined-modules.ts'
+import { mayBeRefused } from '../../toolkit/sandbox/advice.ts'
+import type { EngineTrust } from './engine-trust.ts'
+import type { CodeData } from '../process/entry.ts'
+import {
+  faultKinds, replyMax, type CodeDescription, type DescribeData, type DescribeFault, type DescribeReply
+} from '../thread/protocol.ts'
 
 export interface DescribeOptions {
   cache_dir: string
@@ -8,6 +15,19 @@ export interface DescribeOptions {
   limit_ms: number
   /** Memory of the code, in bytes. */
   heap_bytes_max: number
+  /** Runs the code of skills that are confined. */
+  modules: ConfinedModules
+  trust: EngineTrust
+}
+
+/** The code of a skill. */
+export interface Code {
+  /** Absolute path. */
+  entry: string
+  /** The folder of the skill. */
+  folder: string
+  /** The variables that it sees while it is described. */
+  env: Readonly<Record<string, string>>
 }
 
 /** The heap for building, in MiB. */
@@ -16,12 +36,41 @@ const own_mib = 64
 const always = /^(PATH|LANG|TZ|TMPDIR|LC_.*)$/
 
 /**
- * Describes the code of a skill in a thread of its own, which runs nothing else.
- * @param env the variables of the skill
+ * Describes the code of a skill in a process of its own in the sandbox. Only the build happens in a thread.
+ * @returns a fault for whatever the code does
+ */
+export async function describeConfined (
+  code: Code, options: DescribeOptions, signal: AbortSignal
+): Promise<DescribeReply> {
+  const { entry, folder, env } = code
+  const { cache_dir, modules } = options
+  const built = await describeInThread(code, false, options, signal)
+  if ('fault' in built) return built
+  const { file, inputs } = built.description
+  const fail = (message: string): DescribeReply => ({ fault: 'code-error', message: `${entry}: ${message}` })
+  const secret = modules.secretAmong(inputs)
+  if (secret !== undefined) return fail(`it imports ${secret}, which only trusted skills may read`)
+  const report = await modules.read({
+    module: join(cache_dir, file), data: { name: basename(entry) } satisfies CodeData, env,
+    skill: { name: basename(folder), directory: folder, revision: file, permissions: { env: [] } }
+  })
+  if ('fault' in report) return fail(report.fault)
+  const reply = isObject(report.found) ? readTold(report.found['text']) : odd
+  if (!('fault' in reply)) {
+    return { description: { file, inputs, metadata: reply.told['metadata'], tools: reply.told['tools'] } }
+  }
+  if (!mayBeRefused(reply.message)) return reply
+  const remedy = 'change it, or name its directory in plugin.skill-engine.trusted'
+  return { ...reply, message: `${reply.message}; it is described in a sandbox: ${remedy}` }
+}
+
+/**
+ * Builds the code of a skill in a thread of its own, which does nothing else.
+ * @param runs whether the code is run there too, and described
  * @returns a fault for whatever the code does: it throws, hangs, ends the thread, or uses too much memory
  */
-export async function describeCode (
-  entry: string, env: Readonly<Record<string, string>>, options: DescribeOptions, signal: AbortSignal
+export async function describeInThread (
+  { entry, env }: Code, runs: boolean, options: DescribeOptions, signal: AbortSignal
 ): Promise<DescribeReply> {
   signal.throwIfAborted()
   letThreadsEnd()
@@ -29,7 +78,7 @@ export async function describeCode (
   const { port1, port2 } = new MessageChannel()
   const base = Object.entries(process.env).filter(([name]) => always.test(name))
   const worker = new Worker(new URL('../thread/describe.js', import.meta.url), {
-    workerData: { entry, cache_dir, port: port2 },
+    workerData: { entry, cache_dir, heap_bytes_max, runs, port: port2 } satisfies DescribeData,
     transferList: [port2],
     resourceLimits: {
       maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576) + own_mib, maxYoungGenerationSizeMb: 32
@@ -68,10 +117,19 @@ function errorText (error: unknown): string {
   return `it threw where nothing caught it: ${text.slice(0, 500).split('\n', 1)[0] ?? ''}`
 }
 
+/** Stands for a message that makes no sense. */
+const odd: DescribeFault = { fault: 'code-error', message: 'the code sent the server a message while it was described' }
+
 /** Checks the message of a thread in which foreign code ran. */
 function readReply (value: unknown): DescribeReply {
-  const message = 'the code sent the server a message while it was described'
-  const odd: DescribeReply = { fault: 'code-error', message }
+  const reply = readTold(value)
+  if ('fault' in reply) return reply
+  const description = readDescription(reply.told['description'])
+  return description === undefined ? odd : { description }
+}
+
+/** The text of a message as the value that it is, or the fault that it tells. */
+function readTold (value: unknown): { told: JsonObject } | DescribeFault {
   if (typeof value !== 'string' || value.length > replyMax) return odd
   let reply: unknown
   try {
@@ -82,8 +140,7 @@ function readReply (value: unknown): DescribeReply {
   if (!isObject(reply)) return odd
   const kind = faultKinds.find(kind => kind === reply['fault'])
   if (kind !== undefined) return { fault: kind, message: String(reply['message']).slice(0, 2_000) }
-  const description = readDescription(reply['description'])
-  return description === undefined ? odd : { description }
+  return { told: reply }
 }
 
 /** A description with a file of the cache, from a thread or from a receipt; undefined for anything else. */

@@ -29,18 +29,18 @@ export async function kindOf (folder: string): Promise<FolderKind> {
   return { kind: 'none' }
 }
 
-/** The code of a folder: JavaScript or TypeScript, or something compiled that can't be run here. */
-export interface Code { entry: string | undefined, compiled: boolean }
-
-/** Finds the code: `main` of package.json when that file exists, then the usual names. */
-export async function findCode (folder: string, main: string | undefined): Promise<Code> {
+/**
+ * Finds the code of a folder: JavaScript or TypeScript, by `main` of package.json when that file exists and then by the
+ * usual names; else a component in WebAssembly.
+ */
+export async function findCode (folder: string, main: string | undefined): Promise<string | undefined> {
   const named = main === undefined ? undefined : resolve(folder, main)
   const inside = named?.startsWith(`${folder}${sep}`) === true && /\.[cm]?[jt]s$/.test(named)
-  for (const file of [...(inside ? [named] : []), ...codeFiles.map(name => join(folder, name))]) {
-    if (await isFile(file)) return { entry: file, compiled: false }
+  const usual = [...codeFiles, ...compiledFiles].map(name => join(folder, name))
+  for (const file of [...(inside ? [named] : []), ...usual]) {
+    if (await isFile(file)) return file
   }
-  for (const file of compiledFiles) if (await isFile(join(folder, file))) return { entry: undefined, compiled: true }
-  return { entry: undefined, compiled: false }
+  return undefined
 }
 
 /** The text of SKILL.md, else of skill.md. @throws Error */

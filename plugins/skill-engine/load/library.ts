@@ -1,34 +1,28 @@
-import { realpath, stat } from 'node:fs/promises'
-import { dirname, join, sep } from 'node:path'
-import { type LoadedSkills, type Logger, type Secrets, type SkillDefinition } from '../../../kernel/index.ts'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { LoadedSkills, Secrets } from '../../../kernel/index.ts'
 import { skillNameOf } from '../text/names.ts'
-import { CodeCache } from './code-cache.ts'
+import type { CodeCache } from './code-cache.ts'
 import { defineSkill } from './define-skill.ts'
+import { Refusal } from './engine-skill.ts'
+import type { EngineTrust } from './engine-trust.ts'
 import { foldersIn } from './files.ts'
 import { knownFiles } from './folder.ts'
 import { readDirectory, type Found } from './read-folder.ts'
 
 export interface LibraryOptions {
-  directories: readonly string[]
-  trusted: readonly string[]
-  /** Whether skills that are not trusted are kept from serving. */
-  locked: boolean
+  /** The directories as they are now: configured ones, and imported ones. */
+  directories: () => Promise<readonly string[]>
+  trust: EngineTrust
   /** The programs that results may name. */
   programs: readonly string[]
-  /** Where built code is kept. */
-  cache_dir: string
-  /** How long describing one skill may take, in milliseconds. */
-  describe_ms: number
-  /** Memory of code, in bytes. */
-  heap_bytes_max: number
   secrets: Secrets & { path?: string }
-  log: Logger
+  codes: CodeCache
 }
 
 /** The skills of the configured directories. */
 export class Library {
   readonly #options: LibraryOptions
-  readonly #codes: CodeCache
   /** The folders of the skills at the last load, and the files of which code was built. */
   #folders: string[] = []
   #inputs: string[] = []
@@ -36,9 +30,7 @@ export class Library {
   #last: Promise<unknown> = Promise.resolve()
 
   constructor (options: LibraryOptions) {
-    const { cache_dir, describe_ms, heap_bytes_max, log } = options
     this.#options = options
-    this.#codes = new CodeCache({ cache_dir, limit_ms: describe_ms, heap_bytes_max }, log)
   }
 
   /**
@@ -63,8 +55,9 @@ export class Library {
     const taken = new Map<string, string>()
     this.#folders = []
     this.#inputs = []
-    for (const directory of this.#options.directories) {
-      for (const found of await readDirectory(directory, this.#codes, signal)) await this.#add(found, loaded, taken)
+    const { directories, codes } = this.#options
+    for (const directory of await directories()) {
+      for (const found of await readDirectory(directory, codes, signal)) await this.#add(found, loaded, taken)
     }
     return loaded
   }
@@ -75,32 +68,23 @@ export class Library {
       loaded.quarantined.push({ name: skillNameOf(name) || 'unnamed', path, error: `${reason}: ${message}` })
     }
     if ('reason' in found && 'message' in found) return refuse(found.name, found.path, found.reason, found.message)
-    const { codes, ...options } = { ...this.#options, codes: this.#codes }
-    const trusted = await isWithin(found.folder, options.trusted)
     this.#folders.push(found.folder)
     this.#inputs.push(...found.code?.inputs ?? [])
     const other = taken.get(found.name)
     if (other !== undefined) {
       return refuse(found.name, found.folder, 'name-taken', `the skill in ${other} has this name already`)
     }
-    if (options.locked && !trusted) {
-      return refuse(found.name, found.folder, 'not-trusted', 'skills.locked keeps it from serving: name its directory in plugin.skill-engine.trusted')
+    let trusted: boolean
+    try {
+      trusted = await this.#options.trust.admit(found.folder)
+    } catch (error) {
+      if (error instanceof Refusal) return refuse(found.name, found.folder, error.reason, error.message)
+      throw error
     }
-    const { skills, warnings } = await defineSkill(found, { ...options, codes, trusted })
+    const { skill, warnings } = await defineSkill(found, { ...this.#options, trusted })
     loaded.warnings.push(...warnings)
-    for (const skill of skills) this.#serve(skill, loaded, taken, refuse)
-  }
-
-  #serve (
-    skill: SkillDefinition, { skills }: LoadedSkills, taken: Map<string, string>,
-    refuse: (name: string, path: string, reason: string, message: string) => void
-  ): void {
-    const other = taken.get(skill.name)
-    if (other !== undefined) {
-      return refuse(skill.name, skill.directory, 'name-taken', `the skill in ${other} has this name already`)
-    }
     taken.set(skill.name, skill.directory)
-    skills.push(skill)
+    loaded.skills.push(skill)
   }
 
   /** A text that differs when a file of the skills, of their directories, or of the user's secrets changed. */
@@ -109,7 +93,7 @@ export class Library {
     const paths = new Set<string>(this.#inputs)
     if (secrets.path !== undefined) paths.add(secrets.path)
     const folders = new Set(this.#folders)
-    for (const directory of directories) {
+    for (const directory of await directories()) {
       for (const folder of [directory, ...await foldersIn(directory).catch(() => [])]) folders.add(folder)
     }
     for (const folder of folders) for (const file of ['.', ...knownFiles]) paths.add(join(folder, file))
@@ -120,16 +104,4 @@ export class Library {
     }
     return stamps.sort().join('\n')
   }
-}
-
-/** Whether a folder lies in one of these directories, links followed. */
-async function isWithin (folder: string, directories: readonly string[]): Promise<boolean> {
-  const real = await realpath(folder).catch(() => undefined)
-  if (real === undefined) return false
-  for (const directory of directories) {
-    const place = await realpath(directory).catch(() => undefined)
-    if (place === undefined) continue
-    if (real === place || real.startsWith(place === dirname(place) ? place : `${place}${sep}`)) return true
-  }
-  return false
 }

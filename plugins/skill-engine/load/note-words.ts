@@ -14,6 +14,7 @@ const meanings: ReadonlyMap<string, string> = new Map(Object.entries({
   'value-cast': 'it is written as a number or a boolean, and passed as text',
   'key-unknown': 'nobody reads this key',
   'instance-unusable': 'calls of this instance fail: a variable that it needs is not set',
+  'instance-name': 'its name, in lower case and with - for other characters, is empty or taken, so it is left out',
   'secret-missing': 'set it with `skillet secret set`; until then the variable is not there',
   'runtime-unsupported': 'it is listed, and its calls fail: code of this kind is not run in place',
   'inherits-unknown': 'the tool whose parameters it takes is not there'

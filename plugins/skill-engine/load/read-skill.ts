@@ -38,12 +38,12 @@ export async function readSkill (
   const code = await findCode(folder, packaged.main)
   const sources: Sources = {
     folder, entry, packaged, notes,
-    text: await readSkillText(folder, code.entry !== undefined, notes),
+    text: await readSkillText(folder, code !== undefined, notes),
     yaml: await readYaml(folder)
   }
   const settings = await settingsOf(folder, entry, notes)
-  if (code.entry !== undefined) return await readScript(sources, settings, code.entry, codes, signal)
-  const unsupported = code.compiled ? 'WebAssembly' : sources.yaml === undefined ? undefined : 'Python'
+  if (code !== undefined) return await readScript(sources, settings, code, codes, signal)
+  const unsupported = sources.yaml === undefined ? undefined : 'Python'
   const ofText = sources.text?.tools ?? []
   notes.push(...sources.text?.notes ?? [])
   if (unsupported !== undefined) notes.push(`runtime-unsupported: ${unsupported}`)
@@ -62,7 +62,8 @@ async function readScript (
 ): Promise<EngineSkill> {
   const { instance } = defaultInstanceOf(settings)
   const env = 'unusable' in instance ? {} : variablesOf({ ...instance, secret_keys: [] })
-  const reply = await codes.describe(entry, env, signal)
+  const { folder } = sources
+  const reply = await codes.describe({ entry, folder, env }, signal)
   if ('fault' in reply) throw new Refusal(reply.fault, entry, reply.message)
   const { file, inputs, tools: value, metadata }: CodeDescription = reply.description
   let found

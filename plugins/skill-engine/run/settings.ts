@@ -15,7 +15,6 @@ export interface RunSettings {
 export type Target =
   | { kind: 'script', settings: RunSettings, programs: string[] }
   | { kind: 'words', settings: RunSettings, command: string[], declared: string[] }
-  | { kind: 'container', command: string[] }
   | { kind: 'refused', message: string }
 
 /** The variables of a skill's scripts and commands: its own, and a `SKILL_<KEY>` for each setting and secret. */

@@ -9,11 +9,6 @@ export function skillNameOf (text: string): string {
   return trim(trim(text.slice(0, 1_000).toLowerCase().replace(/[^a-z0-9]+/g, '-')).slice(0, nameMax))
 }
 
-/** The name of the skill that is an instance of another one. */
-export function instanceNameOf (skill: string, instance: string): string {
-  return skillNameOf(`${skill}-${instance}`)
-}
-
 /** Whether a tool can be offered under this name. */
 export function isToolName (name: unknown): name is string {
   return typeof name === 'string' && TOOL_NAME.test(name) && !reserved.has(name)

@@ -8,20 +8,25 @@ import { commandMark } from '../run/split-command.ts'
 interface Context { config: unknown, secrets: Readonly<Record<string, string>> }
 type Parameters = Record<string, unknown>
 
+/** Runs the code of a skill. Code in WebAssembly asks for its settings whenever it is called. */
+export type Load = (settings: () => Pick<RunSettings, 'config' | 'env'>) => Promise<unknown>
+
 /**
  * Presents the code of a skill as one of our script skills. It is built into one file with that code, and runs where
  * script skills run. A result that is a command comes out as its argument vector, in JSON behind the mark.
  * @param load imports the code: at the first call, when its variables are set
  */
 export function adapt (
-  load: () => Promise<unknown>, tools: readonly string[]
+  load: Load, tools: readonly string[]
 ): { tools: Record<string, { run: (parameters: Parameters, context: Context) => Promise<string> }> } {
   let loaded: Promise<SkillModule> | undefined
   let verdict: Promise<string | undefined> | undefined
+  let current: Pick<RunSettings, 'config' | 'env'> = { config: {}, env: {} }
   const run = async (tool: string, parameters: Parameters, context: Context): Promise<string> => {
     const settings = settingsOf(context.config)
+    current = { config: { ...settings.config, ...context.secrets }, env: variablesOf(settings, context.secrets) }
     provide(settings, context.secrets)
-    const skill = await (loaded ??= load().then(skillModuleOf))
+    const skill = await (loaded ??= load(() => current).then(skillModuleOf))
     const refusal = await (verdict ??= validate(skill, settings, context.secrets))
     if (refusal !== undefined) throw new Error(`its settings are refused: ${refusal}`)
     const ask = async (given: Parameters) =>
@@ -39,6 +44,11 @@ export function adapt (
     tools: Object.fromEntries(tools.map(tool =>
       [tool, { run: (parameters: Parameters, context: Context) => run(tool, parameters, context) }]))
   }
+}
+
+/** The names of the tools in a text: none while it is the mark in their place. */
+export function toolsIn (text: string): string[] {
+  return text.startsWith('[') ? JSON.parse(text) as string[] : [] // `present` in code-cache.ts wrote it
 }
 
 /** The settings that the executor put into the context. */

@@ -3,25 +3,32 @@ import { mkdir, rename, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type BuildFailure } from 'esbuild'
+import { CodeFault } from './code-fault.ts'
+import { toolsMark } from './tools-mark.ts'
 
 /** The largest file of code, in bytes. */
 const codeBytesMax = 8 * 1_048_576
 
 const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 
-/** A fault of a skill's code, in one line that names the file. */
-export class CodeFault extends Error {}
-
 /**
  * Makes one file of a skill's code, of all that it imports, and of the adapter. It lies in the cache, named after its
- * content. Its exports: `adapter`, and `load`, which runs the code.
+ * content. Its exports: the adapted skill, and `load`, which runs the code. Its tools take the place of `toolsMark`.
+ * @param memory_bytes_max what the memories of a component may take together
  * @throws CodeFault
  */
-export async function bundle (entry: string, cache_dir: string): Promise<{ file: string, inputs: string[] }> {
+export async function bundle (
+  entry: string, cache_dir: string, memory_bytes_max: number
+): Promise<{ file: string, inputs: string[] }> {
   const name = basename(entry)
+  // What components need takes longer to load than most code takes to describe.
+  const components = name.endsWith('.wasm') ? await import('./bundle-component.ts') : undefined
+  const bytesMax = components?.wasmBytesMax ?? codeBytesMax
   const { size } = await stat(entry)
-  if (size > codeBytesMax) throw new CodeFault(`${name} has ${size} bytes; the most is ${codeBytesMax}`)
-  const { code, inputs } = await bundled(entry)
+  if (size > bytesMax) throw new CodeFault(`${name} has ${size} bytes; the most is ${bytesMax}`)
+  const { code, inputs } = components === undefined
+    ? await bundled(entry)
+    : { code: await components.bundleComponent(entry, cache_dir, memory_bytes_max), inputs: [entry] }
   const file = `${createHash('sha256').update(code).digest('hex')}.mjs`
   await mkdir(cache_dir, { recursive: true, mode: 0o700 })
   const part = join(cache_dir, `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.part`)
@@ -37,7 +44,7 @@ async function bundled (entry: string): Promise<{ code: string, inputs: string[]
   try {
     const { outputFiles: [output], metafile } = await build({
       stdin: {
-        contents: `import { adapt } from ${JSON.stringify(adapter)}\nexport const load = () => import(${file})\nexport const adapter = tools => adapt(load, tools)\n`,
+        contents: `import { adapt, toolsIn } from ${JSON.stringify(adapter)}\nexport const load = () => import(${file})\nexport default adapt(load, toolsIn(${JSON.stringify(toolsMark)}))\n`,
         resolveDir: folder
       },
       absWorkingDir: folder,

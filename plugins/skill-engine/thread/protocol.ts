@@ -6,6 +6,10 @@ export interface DescribeData {
   entry: string
   /** Where the built file goes. */
   cache_dir: string
+  /** The setting `execution.heap_bytes_max`. */
+  heap_bytes_max: number
+  /** Whether the code runs in the thread; else it is only built. */
+  runs: boolean
   port: MessagePort
 }
 
@@ -23,8 +27,11 @@ export interface CodeDescription {
   tools: unknown
 }
 
+/** Why code can't be described. */
+export interface DescribeFault { fault: FaultKind, message: string }
+
 /** The one message of the thread, as JSON text. */
-export type DescribeReply = { description: CodeDescription } | { fault: FaultKind, message: string }
+export type DescribeReply = { description: CodeDescription } | DescribeFault
 
 /** The most characters of the message. */
 export const replyMax = 4 * 1_048_576

@@ -47,6 +47,7 @@ export async function readAgentSkill (
       ...(instructions !== '' && { instructions }),
       directory,
       runtime: 'agent',
+      ...(manifest.concurrency !== undefined && { concurrency: manifest.concurrency }),
       permissions: completePermissions(manifest.permissions ?? { env: ['HOME'] }, new Set()),
       module: await writeModule({ folder: directory, instructions }, data),
       revision: folder.revision,

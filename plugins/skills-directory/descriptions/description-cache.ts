@@ -3,7 +3,7 @@ import { access, mkdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isObject, messageOf, replaceFile, type JsonObject, type Logger } from '../../../kernel/index.ts'
-import type { Described, Folder } from '../shared/protocol.ts'
+import type { Described, FolderToRead } from '../shared/protocol.ts'
 import { stampOf } from '../listing/revision.ts'
 
 /** How often an entry in use is marked as used, in milliseconds. */
@@ -31,9 +31,9 @@ interface Drawer { entries: Map<string, Entry>, changed: Set<string> }
 /**
  * Descriptions of skills, cached from one start to the next: to describe a skill, its code runs in a thread, and
  * starting this thread takes longer than all other work of listing skills. A description is used again only for the
- * same revision of the folder, by the same build of this program on the same Node.js. Skills with faults are not
- * cached. When several processes write at once, one may overwrite an entry of another; that skill is then described
- * once more.
+ * same revision of the folder, by the same build of this program on the same Node.js, and for the same trust. Skills
+ * with faults are not cached. When several processes write at once, one may overwrite an entry of another; that skill
+ * is then described once more.
  */
 export class DescriptionCache {
   readonly #directory: string
@@ -49,7 +49,7 @@ export class DescriptionCache {
   }
 
   /** The description of a folder in its present state; undefined when the folder must be described. */
-  async get (folder: Folder): Promise<Described | undefined> {
+  async get (folder: FolderToRead): Promise<Described | undefined> {
     const { entries, changed } = await this.#drawerOf(folder)
     const entry = entries.get(folder.path)
     if (entry === undefined) return undefined
@@ -70,7 +70,7 @@ export class DescriptionCache {
   }
 
   /** Adds a description to the cache; `save` writes it. */
-  async put (folder: Folder, described: Described): Promise<void> {
+  async put (folder: FolderToRead, described: Described): Promise<void> {
     const { entries, changed } = await this.#drawerOf(folder)
     entries.set(folder.path, { key: await this.#keyOf(folder, described.outside), used_ms: Date.now(), described })
     changed.add(folder.path)
@@ -117,7 +117,7 @@ export class DescriptionCache {
     }
   }
 
-  #drawerOf ({ path }: Folder): Promise<Drawer> {
+  #drawerOf ({ path }: FolderToRead): Promise<Drawer> {
     const number = (createHash('sha256').update(path).digest()[0] ?? 0) % drawers
     let drawer = this.#drawers.get(number)
     if (drawer === undefined) this.#drawers.set(number, drawer = this.#read(number))
@@ -137,8 +137,12 @@ export class DescriptionCache {
     return join(this.#directory, `${number}.skills.json`)
   }
 
-  async #keyOf ({ path, revision }: Folder, outside: readonly string[]): Promise<string> {
-    return [await this.#maker, path, revision, await stampOf(outside)].join('\n')
+  async #keyOf (
+    { path, revision, module, in_thread }: FolderToRead, outside: readonly string[]
+  ): Promise<string> {
+    // A module may export other tools where it is confined.
+    const where = module && !in_thread ? 'confined' : ''
+    return [await this.#maker, path, revision, await stampOf(outside), where].join('\n')
   }
 }
 

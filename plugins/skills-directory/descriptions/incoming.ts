@@ -1,5 +1,6 @@
-import { isObject, TOOL_NAME, type JsonObject } from '../../../kernel/index.ts'
+import { isObject, schemas, TOOL_NAME, WHEN_FULL, type JsonObject } from '../../../kernel/index.ts'
 import { operationsMax } from '../../toolkit/openapi/limits.ts'
+import type { Exported } from '../reader/exported.ts'
 import type { Description, Reply, Request } from '../shared/protocol.ts'
 
 /** The longest text of a description, a fault or a warning, and the longest instructions, in characters. */
@@ -43,7 +44,8 @@ function isDescriptions (values: readonly unknown[]): values is Description[] {
 
 function isDescription (value: unknown): value is Description {
   if (!isObject(value) || typeof value['ran_code'] !== 'boolean') return false
-  const { fault, skill, broken, warnings, outside } = value
+  const { fault, skill, broken, warnings, outside, awaiting } = value
+  if (awaiting !== undefined) return isObject(awaiting) && isAwaiting(awaiting)
   if (fault !== undefined) {
     return isObject(fault) && isText(fault['name']) && isText(fault['path']) && isText(fault['error'])
       && (fault['outside'] === undefined || isTexts(fault['outside']))
@@ -51,6 +53,31 @@ function isDescription (value: unknown): value is Description {
   return isObject(skill) && isSkill(skill) && isTexts(outside) && Array.isArray(warnings) && warnings.length <= listMax
     && warnings.every(isWarning)
     && Array.isArray(broken) && broken.length <= operationsMax && broken.every(isBroken)
+}
+
+function isAwaiting ({ path, module, isolation, read, env, outside }: JsonObject): boolean {
+  return isText(path) && isText(module) && isTexts(env) && isTexts(outside) && (read === undefined || isTexts(read))
+    && (isolation === undefined || schemas.CONFINEMENTS.some(level => level === isolation))
+}
+
+/**
+ * Reads the report of a confined process in which a module ran: it may be anything that JSON can hold. What it says of
+ * tools is checked where the skill is described.
+ * @returns the default export, or why there is none; undefined when the value is no report
+ */
+export function readExported (value: unknown): Exported | { fault: string } | undefined {
+  if (!isObject(value)) return undefined
+  const { fault, exported } = value
+  if (isText(fault)) return { fault }
+  return isExported(exported) ? exported : undefined
+}
+
+function isExported (value: unknown): value is Exported {
+  if (!isObject(value) || !Array.isArray(value['tools']) || value['tools'].length > operationsMax) return false
+  const isTool = (tool: unknown): boolean => isObject(tool)
+    && (isText(tool['error']) ? isText(tool['tool']) : isText(tool['name']) && Object.hasOwn(tool, 'described'))
+  return Object.hasOwn(value, 'frame') && value['tools'].every(isTool)
+    && isPlain(value, depthMax, { values: valuesMax })
 }
 
 function isWarning (value: unknown): boolean {
@@ -63,7 +90,9 @@ function isBroken (value: unknown): boolean {
 }
 
 function isSkill (
-  { name, description, version, runtime, instructions, permissions, directory, module, revision, tools }: JsonObject
+  {
+    name, description, version, runtime, instructions, permissions, concurrency, directory, module, revision, tools
+  }: JsonObject
 ): boolean {
   return isText(name) && isText(description) && isMaybeText(version) && isText(runtime) && isText(directory)
     && isMaybeText(module) && isText(revision)
@@ -71,19 +100,40 @@ function isSkill (
     && isObject(permissions) && (typeof permissions['network'] === 'boolean' || isTexts(permissions['network']))
     && ['write', 'env', 'secrets'].every(kind => isTexts(permissions[kind]))
     && (permissions['read'] === undefined || isTexts(permissions['read'])) && isMaybeText(permissions['isolation'])
+    && isMaybeConcurrency(concurrency)
     && Array.isArray(tools) && tools.length <= operationsMax && tools.every(isTool)
 }
 
 function isTool (value: unknown): boolean {
   if (!isObject(value)) return false
-  const { name, description, parameters, input_schema, timeout_ms, runtime, secrets, command } = value
+  const {
+    name, description, parameters, input_schema, timeout_ms, annotations, retry, concurrency, runtime, secrets, command,
+    approval
+  } = value
   return typeof name === 'string' && TOOL_NAME.test(name) && isText(description) && isMaybeText(runtime)
-    && isTexts(secrets) && isObject(input_schema)
+    && isMaybeText(approval) && isTexts(secrets) && isObject(input_schema)
     && (timeout_ms === undefined || (isCount(timeout_ms) && timeout_ms > 0))
+    && (annotations === undefined || (isObject(annotations)
+      && Object.values(annotations).every(value => typeof value === 'boolean')))
+    && (retry === undefined || isRetry(retry, annotations)) && isMaybeConcurrency(concurrency)
     && (command === undefined
       || (isObject(command) && isText(command['program']) && Array.isArray(command['parts'])
         && isTexts(command['dashes'])))
     && Array.isArray(parameters) && parameters.every(isParameter)
+}
+
+function isRetry (retry: unknown, annotations: unknown): boolean {
+  return isObject(retry) && ['attempts', 'backoff_ms', 'factor', 'max_ms', 'jitter'].every(field => {
+    const value = retry[field]
+    return typeof value === 'number' && value >= 0 && value <= 600_000
+  }) && isObject(annotations) && (annotations['idempotent'] === true || annotations['read_only'] === true)
+}
+
+function isMaybeConcurrency (value: unknown): boolean {
+  if (value === undefined) return true
+  if (!isObject(value)) return false
+  const { key, limit, when_full } = value
+  return isText(key) && isCount(limit) && limit > 0 && WHEN_FULL.some(name => name === when_full)
 }
 
 function isParameter (value: unknown): boolean {

@@ -1,11 +1,14 @@
 import { messageOf, type Logger } from '../../../kernel/index.ts'
 import { Describer, DescriberFault, type DescriberOptions, type Watch } from './reader-thread.ts'
-import type { Described, Fault, Folder, Reply } from '../shared/protocol.ts'
+import type { Awaiting, Described, Fault, FolderToRead, Reply } from '../shared/protocol.ts'
 
 /** The number of threads: each slow module has a thread of its own, so that it does not delay other skills. */
 const threadsMax = 8
 /** How long the last thread is kept for the next change of an author, in milliseconds. */
 const keep_ms = 10_000
+
+/** What a thread answers about a folder. */
+export type Answer = Described | Fault | { awaiting: Awaiting }
 
 /** The next work of a thread, and a callback for when the work is done or has failed. */
 interface Job { work (describer: Describer, watch: Watch): Promise<void>, done (): void }
@@ -59,8 +62,13 @@ export class Reading {
     return Math.min(...[...this.#lanes].map(({ slow_ms }) => slow_ms === undefined ? 0 : now - slow_ms))
   }
 
+  /** Whether a thread has work. */
+  get isBusy (): boolean {
+    return this.#lanes.size > 0
+  }
+
   /** Builds modules before they are read. Build errors are reported when they are read. */
-  build (folders: Folder[]): Promise<void> {
+  build (folders: FolderToRead[]): Promise<void> {
     return this.#add(async describer => { await describer.ask({ type: 'build', folders }) })
   }
 
@@ -68,8 +76,8 @@ export class Reading {
    * Reads folders.
    * @returns the contents of each folder, in the order of the folders; rejects when reading was stopped
    */
-  async describe (folders: readonly Folder[]): Promise<(Described | Fault)[]> {
-    let descriptions: (Described | Fault)[] = []
+  async describe (folders: readonly FolderToRead[]): Promise<Answer[]> {
+    let descriptions: Answer[] = []
     await this.#add(async (describer, watch) => { descriptions = await describeAll(folders, describer, watch) })
     return descriptions
   }
@@ -155,17 +163,23 @@ export class Reading {
   }
 }
 
+/** Whether code of the skill may run in the thread. */
+export function runsCode ({ module, in_thread }: FolderToRead): boolean {
+  return module && in_thread
+}
+
 async function describeAll (
-  folders: readonly Folder[], describer: Describer, watch: Watch, again = false
-): Promise<(Described | Fault)[]> {
+  folders: readonly FolderToRead[], describer: Describer, watch: Watch, again = false
+): Promise<Answer[]> {
   const [folder, ...more] = folders
   if (folder === undefined) return []
   try {
     // Only requests that run code may take long while other folders are read.
     const { reply, suspect } =
-      await describer.ask({ type: 'describe', folders: [...folders] }, folder.module ? watch : undefined)
+      await describer.ask({ type: 'describe', folders: [...folders] }, runsCode(folder) ? watch : undefined)
     const descriptions = expect(reply, 'described').descriptions.map(description => {
       if ('fault' in description) return description.fault
+      if ('awaiting' in description) return { awaiting: description.awaiting }
       const { ran_code: _ran, ...described } = description
       return described
     })
@@ -173,7 +187,7 @@ async function describeAll (
   } catch (error) {
     if (!(error instanceof DescriberFault)) throw error
     if (more.length > 0) { // one of them failed, or they are too many for one time limit
-      const descriptions: (Described | Fault)[] = []
+      const descriptions: Answer[] = []
       for (const skillFolder of folders) descriptions.push(...await describeAll([skillFolder], describer, watch))
       return descriptions
     }
@@ -188,11 +202,12 @@ async function describeAll (
  * faults.
  */
 async function withoutSuspects (
-  folders: readonly Folder[], descriptions: readonly (Described | Fault)[], describer: Describer, watch: Watch
-): Promise<(Described | Fault)[]> {
+  folders: readonly FolderToRead[], descriptions: readonly Answer[], describer: Describer, watch: Watch
+): Promise<Answer[]> {
   const faulty = folders.filter((_, i) => {
     const description = descriptions[i]
-    return description === undefined || 'error' in description || description.broken.length > 0
+    if (description === undefined || 'error' in description) return true
+    return 'broken' in description && description.broken.length > 0
   })
   if (faulty.length === 0) return [...descriptions]
   await describer.end()

@@ -129,11 +129,11 @@ class Thread {
   /** Whether code of a skill ran in the thread. */
   ranCode = false
 
-  constructor ({ cache_dir, lists_folder, skill_module, heap_bytes_max, log }: DescriberOptions) {
+  constructor ({ cache_dir, lists_folder, skill_module, wasm_host, heap_bytes_max, log }: DescriberOptions) {
     const { port1, port2 } = new MessageChannel()
     this.#port = port1
     this.#worker = new Worker(new URL('../reader/worker.js', import.meta.url), {
-      workerData: { cache_dir, lists_folder, skill_module, port: port2 } satisfies ThreadData,
+      workerData: { cache_dir, lists_folder, skill_module, wasm_host, port: port2 } satisfies ThreadData,
       transferList: [port2],
       resourceLimits: {
         maxOldGenerationSizeMb: Math.ceil(heap_bytes_max / 1_048_576) + own_mib,

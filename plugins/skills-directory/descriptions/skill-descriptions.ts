@@ -1,23 +1,17 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { abortable, within, type Logger } from '../../../kernel/index.ts'
+import { abortable, within } from '../../../kernel/index.ts'
+import type { ModulesContext } from '../../toolkit/describing/confined-modules.ts'
 import { toolListFolder } from '../../toolkit/mcp/tool-list.ts'
 import { mapAtMost } from '../shared/at-most.ts'
+import { ConfinedDescribing } from './confined-describing.ts'
 import { DescriptionCache } from './description-cache.ts'
 import { readingMax } from '../listing/list.ts'
-import type { Described, Fault, Folder } from '../shared/protocol.ts'
-import { Reading } from './reader-pool.ts'
+import type { Described, Fault, Folder, FolderToRead } from '../shared/protocol.ts'
+import { Reading, runsCode, type Answer } from './reader-pool.ts'
 
 const skillModule = fileURLToPath(new URL('../../../kernel/skill.js', import.meta.url))
-
-export interface DescribingOptions {
-  /** Memory of a script thread, in bytes. */
-  heap_bytes_max: number
-  data_dir: string
-  /** The time limit for describing one skill, in milliseconds. */
-  describe_ms: number
-  log: Logger
-}
+const wasmHost = fileURLToPath(new URL('../../toolkit/wasm/host/index.js', import.meta.url))
 
 /** A folder that was not read in time. `unread`: reading goes on, and `read` is called at its end. */
 export type Unread = Fault & { unread: true }
@@ -33,25 +27,31 @@ const look_ms = 100
 const lateMax = 10_000
 
 /**
- * Describes folders: unchanged folders from the cache, and all other folders by reading them and running their code, in
- * worker threads.
+ * Describes folders: unchanged folders from the cache, and all other folders by reading them in worker threads. Code of
+ * skills that are confined runs in processes of their own.
  */
 export class Describing {
   readonly #cache: DescriptionCache
   readonly #reading: Reading
+  readonly #confined: ConfinedDescribing
   /** The late folders by path. */
   readonly #late = new Map<string, Late>()
   #closed = false
   /** Called with the path of a folder that was read after its caller stopped waiting. */
   read: (path: string) => void = () => {}
 
-  constructor (options: DescribingOptions) {
-    const directory = join(options.data_dir, 'cache', 'skills')
-    this.#cache = new DescriptionCache(directory, options.log)
+  /** @param describe_ms the time limit for describing one skill, in milliseconds */
+  constructor (context: ModulesContext, describe_ms: number) {
+    const { config, data_dir, log } = context
+    const directory = join(data_dir, 'cache', 'skills')
+    this.#cache = new DescriptionCache(directory, log)
     this.#reading = new Reading({
-      cache_dir: directory, lists_folder: toolListFolder(options.data_dir), skill_module: skillModule,
-      limit_ms: options.describe_ms,
-      heap_bytes_max: options.heap_bytes_max, log: options.log
+      cache_dir: directory, lists_folder: toolListFolder(data_dir), skill_module: skillModule, wasm_host: wasmHost,
+      limit_ms: describe_ms, heap_bytes_max: config.execution.heap_bytes_max, log
+    })
+    this.#confined = new ConfinedDescribing(context, describe_ms, async folder => {
+      const [answer] = await this.#reading.describe([folder])
+      return answer ?? { name: folder.name, path: folder.path, error: 'it was not read' }
     })
   }
 
@@ -63,7 +63,7 @@ export class Describing {
    * @returns the contents of each folder, in the order of the folders. Rejects only with the signal's reason.
    */
   async describe (
-    folders: readonly Folder[],
+    folders: readonly FolderToRead[],
     signal: AbortSignal,
     { lasting, wait_ms, fresh }: { lasting: boolean, wait_ms: number, fresh?: ReadonlySet<string> }
   ): Promise<(Described | Fault | Unread)[]> {
@@ -98,7 +98,7 @@ export class Describing {
   /** Ends the threads. */
   async close (): Promise<void> {
     this.#closed = true
-    await this.#reading.close()
+    await Promise.all([this.#confined.close(), this.#reading.close()])
   }
 
   /**
@@ -115,15 +115,21 @@ export class Describing {
    */
   async #wait (done: Promise<unknown>, wait_ms: number, signal: AbortSignal): Promise<void> {
     const until_ms = performance.now() + wait_ms
-    const goesOn = (): boolean => !signal.aborted && !this.#closed && this.#reading.stuck_ms < wait_ms / 3
+    const goesOn = (): boolean => !signal.aborted && !this.#closed && this.#stuck_ms < wait_ms / 3
     for (let left_ms = wait_ms; left_ms > 0 && goesOn(); left_ms = until_ms - performance.now()) {
       if (await within(Math.min(left_ms, look_ms), done)) return
     }
   }
 
+  /** How long all that still works has been occupied by slow modules, in milliseconds. */
+  get #stuck_ms (): number {
+    const busy = [this.#reading, this.#confined].filter(({ isBusy }) => isBusy)
+    return busy.length === 0 ? 0 : Math.min(...busy.map(({ stuck_ms }) => stuck_ms))
+  }
+
   /** Reads folders and caches their contents. */
   async #readAll (
-    folders: readonly Folder[], descriptions: Map<Folder, Described | Fault>, read_ms: number
+    folders: readonly FolderToRead[], descriptions: Map<Folder, Described | Fault>, read_ms: number
   ): Promise<void> {
     const modules = folders.filter(({ module }) => module)
     const works: Promise<void>[] = []
@@ -138,19 +144,26 @@ export class Describing {
   }
 
   async #readChunk (
-    chunk: readonly Folder[], descriptions: Map<Folder, Described | Fault>, read_ms: number
+    chunk: readonly FolderToRead[], descriptions: Map<Folder, Described | Fault>, read_ms: number
   ): Promise<void> {
-    const described = await this.#reading.describe(chunk)
+    const answers = await this.#reading.describe(chunk)
+    await Promise.all(chunk.map(async (folder, i) => {
+      const answer = answers[i]
+      if (answer !== undefined) await this.#take(folder, answer, descriptions, read_ms)
+    }))
+  }
+
+  /** Keeps what a thread said of a folder, or what it says when a confined process has imported the module. */
+  async #take (
+    folder: FolderToRead, answer: Answer, descriptions: Map<Folder, Described | Fault>, read_ms: number
+  ): Promise<void> {
     if (this.#closed) return
-    const kept = chunk.map(async (folder, i) => {
-      const description = described[i]
-      if (description === undefined) return
-      const timed = 'skill' in description ? { ...description, read_ms } : description
-      descriptions.set(folder, timed)
-      if ('skill' in timed) await this.#cache.put(folder, timed)
-    })
-    await Promise.all(kept)
-    for (const folder of chunk) await this.#tellLate(folder, descriptions.get(folder))
+    const description = 'awaiting' in answer ? await this.#confined.describe(folder, answer.awaiting) : answer
+    if (this.#closed) return
+    const timed = 'skill' in description ? { ...description, read_ms } : description
+    descriptions.set(folder, timed)
+    if ('skill' in timed) await this.#cache.put(folder, timed)
+    await this.#tellLate(folder, timed)
   }
 
   /**
@@ -174,9 +187,9 @@ export class Describing {
     if (this.#late.size > lateMax && oldest !== undefined) this.#late.delete(oldest)
   }
 
-  async #tellLate ({ path, revision }: Folder, description: Described | Fault | undefined): Promise<void> {
+  async #tellLate ({ path, revision }: Folder, description: Described | Fault): Promise<void> {
     const late = this.#late.get(path)
-    if (late?.revision !== revision || description === undefined) return
+    if (late?.revision !== revision) return
     late.description = description
     await this.#cache.save()
     this.read(path)
@@ -188,14 +201,14 @@ export class Describing {
 }
 
 /**
- * Folders without code are read together in one request, so that reading overlaps with caching; folders whose code runs
- * are read one by one.
+ * Folders without code that runs in the thread are read together in one request, so that reading overlaps with caching;
+ * the others are read one by one.
  */
-function chunksOf (folders: readonly Folder[]): Folder[][] {
-  const chunks: Folder[][] = []
+function chunksOf (folders: readonly FolderToRead[]): FolderToRead[][] {
+  const chunks: FolderToRead[][] = []
   for (const folder of folders) {
     const last = chunks.at(-1)
-    if (last === undefined || last.length >= togetherMax || folder.module || last.some(({ module }) => module)) {
+    if (last === undefined || last.length >= togetherMax || runsCode(folder) || last.some(runsCode)) {
       chunks.push([folder])
     } else {
       last.push(folder)

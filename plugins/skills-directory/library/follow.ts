@@ -35,6 +35,8 @@ export interface FollowOptions {
   /** `off`: only the folders that were still being read at the library's load are added later. */
   mode: 'events' | 'polling' | 'off'
   open?: OpenWatcher
+  /** See WatchersOptions. */
+  again_ms?: number
   log: Logger
   health: PluginContext['health']
 }
@@ -56,6 +58,7 @@ export class Follow {
   #since_ms: number | undefined
   #timer: NodeJS.Timeout | undefined
   readonly #timers = new Set<NodeJS.Timeout>()
+  #rescanTimer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
   /** The earliest time of the next check (performance.now()). */
   #rest_ms = 0
@@ -65,9 +68,11 @@ export class Follow {
     this.#polling = options.mode === 'polling'
     this.#watchers = new Watchers({
       ...(options.open !== undefined && { open: options.open }),
+      ...(options.again_ms !== undefined && { again_ms: options.again_ms }),
       log: options.log,
       hint: (place, name) => { this.#hint(place, name) },
-      failed: reason => { this.#poll(reason) }
+      failed: (reason, again_ms) => { this.#poll(reason, again_ms) },
+      works: () => { this.#watchAgain() }
     })
     this.#scope.defer(() => this.#watchers.close())
     options.library.whenRead((place, name) => { this.#hint(place, name) })
@@ -77,7 +82,10 @@ export class Follow {
 
   /** Checks the entries that may have changed, according to events or after a time. */
   #lookAround (): void {
-    this.#scope.defer(() => { for (const timer of this.#timers) clearTimeout(timer) })
+    this.#scope.defer(() => {
+      clearTimeout(this.#rescanTimer)
+      for (const timer of this.#timers) clearTimeout(timer)
+    })
     this.#seekLater()
     this.#rescan()
     this.#watch()
@@ -157,7 +165,7 @@ export class Follow {
   }
 
   #watch (): void {
-    if (this.#polling || this.#options.mode === 'off' || this.#stopped.signal.aborted) return
+    if (this.#options.mode !== 'events' || this.#stopped.signal.aborted) return
     this.#watchers.follow(this.#options.library.shelves)
   }
 
@@ -181,20 +189,32 @@ export class Follow {
   }
 
   #rescan (): void {
-    this.#later(this.#polling ? rescan_ms.polling : rescan_ms.events, () => {
+    clearTimeout(this.#rescanTimer)
+    if (this.#stopped.signal.aborted) return
+    this.#rescanTimer = setTimeout(() => {
       this.#everywhere()
       this.#rescan()
-    })
+    }, this.#polling ? rescan_ms.polling : rescan_ms.events).unref()
   }
 
-  #poll (reason: string): void {
-    if (this.#polling || this.#stopped.signal.aborted) return
-    this.#polling = true
+  #poll (reason: string, again_ms: number): void {
+    if (this.#stopped.signal.aborted) return
     const { health, log } = this.#options
     health.degrade(`changes of skills are found by looking every ${rescan_ms.polling / 1000} s: ${reason}`)
-    log.warn({ reason }, 'the skills directories can\'t be watched; they are looked at again and again instead')
-    void this.#watchers.close()
+    log.warn(
+      { reason, again_ms }, 'the skills directories can\'t be watched; they are looked at again and again instead'
+    )
+    this.#polling = true
     this.#everywhere()
+    this.#rescan()
+  }
+
+  #watchAgain (): void {
+    if (this.#stopped.signal.aborted) return
+    this.#polling = false
+    this.#options.health.recover()
+    this.#options.log.info({}, 'the skills directories are watched again')
+    this.#everywhere() // finds what changed before the watchers began
     this.#rescan()
   }
 }

@@ -1,6 +1,8 @@
 import type { Place } from '../listing/places.ts'
 import { mapAtMost } from '../shared/at-most.ts'
+import type { Folder, FolderToRead } from '../shared/protocol.ts'
 import type { SkillTrust } from '../trust/skill-trust.ts'
+import { isTrusted } from '../trust/verdict.ts'
 import type { Entry } from './entry.ts'
 import type { Shelf } from './shelves.ts'
 
@@ -28,4 +30,13 @@ async function judgeEntry (place: Place, entry: Entry, trust: SkillTrust): Promi
   entry.verdict = await trust.judge(place, looked)
   const { quarantined, text = '' } = entry.verdict
   if (quarantined && looked.module) entry.fault = { name: looked.name, path: looked.path, error: text }
+}
+
+/**
+ * The folder of an entry that has no fault and was judged.
+ * @param confines whether the modules of skills that are not trusted may run in the sandbox only
+ */
+export function folderToRead ({ looked, verdict }: Entry, confines: boolean): FolderToRead {
+  const trusted = verdict !== undefined && isTrusted(verdict)
+  return { ...looked as Folder, in_thread: trusted || !confines }
 }

@@ -7,7 +7,7 @@ import type { Interpreters } from '../descriptions/interpreters.ts'
 import type { Described, DescribedSkill, Fault, Folder } from '../shared/protocol.ts'
 import { mark, type Dirty } from './dirty.ts'
 import { believe, entryOf, isKnown, keyOf, unread, type Entry } from './entry.ts'
-import { judgeEntries } from './judge.ts'
+import { folderToRead, judgeEntries } from './judge.ts'
 import { combine, isSame, keptShelf, unwatchableIn, winnersOf, type Shelf, type Winner } from './shelves.ts'
 import { watchedShelves, type WatchedShelf } from './watched.ts'
 
@@ -15,6 +15,8 @@ export interface LibraryOptions {
   places: readonly Place[]
   trust: SkillTrust
   describing: Describing
+  /** Whether the modules of skills that are not trusted may run in the sandbox only. */
+  confines: boolean
   interpreters: Interpreters
   /** The time limit for listing a directory, in milliseconds. */
   list_ms: number
@@ -183,7 +185,7 @@ export class Library {
    * @param now_ms absent: every change is accepted at once
    */
   async #settle (now_ms: number | undefined, signal: AbortSignal): Promise<void> {
-    const { describing, patience_ms, wait_ms, trust } = this.#options
+    const { describing, confines, patience_ms, wait_ms, trust } = this.#options
     const until_ms = performance.now() + wait_ms
     const fresh = new Set<string>()
     for (;;) {
@@ -194,7 +196,7 @@ export class Library {
       for (const entry of all) if (isKnown(entry)) believe(entry, now_ms, patience_ms)
       const todo = winnersOf(this.#shelves).filter(({ entry }) => !isKnown(entry))
       if (todo.length === 0) break
-      const folders = todo.map(({ entry }) => entry.looked as Folder) // entries with a fault need no reading
+      const folders = todo.map(({ entry }) => folderToRead(entry, confines))
       const lasting = now_ms !== undefined
       const described =
         await describing.describe(folders, signal, { lasting, wait_ms: until_ms - performance.now(), fresh })
@@ -240,10 +242,7 @@ export class Library {
   }
 }
 
-/**
- * The skill with a digest of all its parts, if the thread's digest is complete; without a digest, the kernel compares
- * skills.
- */
+/** The skill with a digest of all its parts, if the thread's is complete; without one, the kernel compares skills. */
 function withDigest ({ digest, ...skill }: SkillDefinition, described: DescribedSkill): SkillDefinition {
   if (digest === undefined || skill.tools.some((tool, i) => tool !== described.tools[i])) return skill
   return { ...skill, digest: `${digest} ${skill.trusted ? 'trusted' : ''} ${skill.directory}` }

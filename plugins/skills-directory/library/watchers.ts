@@ -14,9 +14,16 @@ export interface WatchersOptions {
   log: Logger
   /** Called when an entry of a place, or the place itself, changed. */
   hint: (place: Place, name: string | undefined) => void
-  /** Called when the system provides no more watchers. */
-  failed: (reason: string) => void
+  /** Called when the system provides no more watchers: none is left, and they are tried again after a time. */
+  failed: (reason: string, again_ms: number) => void
+  /** Called when all watchers work again. */
+  works: () => void
+  /** The time until watchers are tried again, in milliseconds; doubled each time, up to 128 times. Default 5,000. */
+  again_ms?: number
 }
+
+/** The default time until watchers that failed are tried again, in milliseconds, and how often it doubles. */
+const again = { ms: 5_000, doublings: 7 }
 
 /** A place with its listing, the files outside it, and the entries of which every file matters. */
 export interface Shelf {
@@ -51,6 +58,13 @@ export class Watchers {
   readonly #options: WatchersOptions
   readonly #open: OpenWatcher
   readonly #watchers = new Map<string, Pick<FSWatcher, 'close'>>()
+  /** Those that are not ready yet. */
+  readonly #starting = new Set<Pick<FSWatcher, 'close'>>()
+  #shelves: readonly Shelf[] = []
+  /** How often they have failed since they last worked. */
+  #failures = 0
+  /** Runs after a failure, until they are tried again. */
+  #again: NodeJS.Timeout | undefined
   #closed = false
 
   constructor (options: WatchersOptions) {
@@ -60,11 +74,13 @@ export class Watchers {
 
   /** Watches these places, and ends all other watchers. */
   follow (shelves: readonly Shelf[]): void {
-    if (this.#closed) return
+    this.#shelves = shelves
+    if (this.#closed || this.#again !== undefined) return
     const wanted = new Map(shelves.flatMap(wantedOf).map(want => [want.key, want]))
     for (const [key, watcher] of this.#watchers) {
       if (wanted.has(key)) continue
       this.#watchers.delete(key)
+      this.#starting.delete(watcher)
       void watcher.close()
     }
     for (const want of wanted.values()) if (!this.#watchers.has(want.key)) this.#watch(want)
@@ -72,27 +88,56 @@ export class Watchers {
 
   async close (): Promise<void> {
     this.#closed = true
-    await Promise.all([...this.#watchers.values()].map(watcher => watcher.close()))
+    clearTimeout(this.#again)
+    await this.#end()
+  }
+
+  async #end (): Promise<void> {
+    const watchers = [...this.#watchers.values()]
     this.#watchers.clear()
+    this.#starting.clear()
+    await Promise.all(watchers.map(watcher => watcher.close()))
+  }
+
+  #fail (reason: string): void {
+    if (this.#closed || this.#again !== undefined) return
+    void this.#end()
+    const { again_ms = again.ms, failed } = this.#options
+    const wait_ms = again_ms * 2 ** Math.min(this.#failures++, again.doublings)
+    this.#again = setTimeout(() => {
+      this.#again = undefined
+      this.follow(this.#shelves)
+    }, wait_ms).unref()
+    failed(reason, wait_ms)
+  }
+
+  #ready (watcher: Pick<FSWatcher, 'close'>): void {
+    if (!this.#starting.delete(watcher) || this.#starting.size > 0 || this.#failures === 0) return
+    this.#failures = 0
+    this.#options.works()
   }
 
   #watch ({ key, paths, place, root, name, ignored }: Wanted): void {
-    const { hint, log, failed } = this.#options
+    const { hint, log } = this.#options
     const watcher = this.#open(
       paths,
       { ...common, depth: depthMax + 1, ignored: (path, stats) => ignored(path, stats?.isFile() === true) }
     )
     this.#watchers.set(key, watcher)
+    this.#starting.add(watcher)
     watcher.on('all', (_event, path) => {
       const [entry] = relative(root, path).split(sep)
       hint(place, name ?? (entry === '' || entry === '..' ? undefined : entry))
     })
-    watcher.on('ready', () => { hint(place, name) })
+    watcher.on('ready', () => {
+      hint(place, name)
+      this.#ready(watcher)
+    })
     watcher.on('error', error => {
       if (hasCode(error, 'ENOSPC')) {
-        failed(`the system's limit of watched files (fs.inotify.max_user_watches) is reached: ${messageOf(error)}`)
+        this.#fail(`the system's limit of watched files (fs.inotify.max_user_watches) is reached: ${messageOf(error)}`)
       } else if (hasCode(error, 'EMFILE', 'ENFILE')) {
-        failed(`the system's limit of watchers (fs.inotify.max_user_instances) or open files is reached: ${messageOf(error)}`)
+        this.#fail(`the system's limit of watchers (fs.inotify.max_user_instances) or open files is reached: ${messageOf(error)}`)
       } else {
         log.debug({ paths, error: messageOf(error) }, 'something could not be watched')
       }

@@ -9,7 +9,7 @@ import {
 /** The number of a skill folder's files that count for its revision, and their maximum depth. */
 const filesMax = 1_000
 export const depthMax = 8
-/** The files of a skill without a module that are read, beside its scripts and the texts that name them. */
+/** The files of a skill without a module that are read, beside its scripts, texts that name them, and WebAssembly. */
 const files = new Set(['skill.toml', 'openapi.json', 'requirements.txt'])
 
 /**
@@ -23,7 +23,7 @@ export async function revisionOf (folder: string, module: boolean, present: Read
   if (module) await walk(folder, 0, hash, { left: filesMax })
   else {
     const left = { left: filesMax }
-    for (const file of [...present].filter(isTextOfSkill).sort()) {
+    for (const file of [...present].filter(isFileOfSkill).sort()) {
       if (left.left-- > 0) hash.update(await line(join(folder, file)))
     }
     for (const reference of REFERENCES) {
@@ -53,8 +53,8 @@ export async function stampOf (files: readonly string[]): Promise<string> {
   return hash.digest('hex').slice(0, 32)
 }
 
-function isTextOfSkill (name: string): boolean {
-  return files.has(name) || isInstructions(name)
+function isFileOfSkill (name: string): boolean {
+  return files.has(name) || isInstructions(name) || name.endsWith('.wasm')
 }
 
 /** Most folders have no file extension; whether an entry is a script is checked later. */

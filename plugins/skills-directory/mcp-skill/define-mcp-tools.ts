@@ -1,5 +1,5 @@
 import {
-  isObject, messageOf, type JsonObject, type ParameterDescriptor, type ToolDefinition
+  isObject, messageOf, type JsonObject, type ParameterDescriptor, type ToolAnnotations, type ToolDefinition
 } from '../../../kernel/index.ts'
 import { firstLine } from '../shared/files.ts'
 import type { BrokenTool } from '../shared/tools.ts'
@@ -49,16 +49,30 @@ export function defineMcpTools (listed: readonly JsonObject[], choice: Choice): 
 function defineTool (name: string, original: string, tool: JsonObject, timeout_ms: number | undefined): ToolDefinition {
   const { annotations, description, title } = tool
   const input_schema = inputSchemaOf(tool['inputSchema'])
-  const target = { name: original, ...(isObject(annotations) && { annotations }) }
   return {
     name,
     description: firstText(description, title, isObject(annotations) ? annotations['title'] : undefined, original),
     parameters: parametersOf(input_schema),
     input_schema,
     ...(timeout_ms !== undefined && { timeout_ms }),
+    ...(isObject(annotations) && annotationsOf(annotations)),
     secrets: [],
-    target
+    target: { name: original }
   }
+}
+
+const hints = {
+  readOnlyHint: 'read_only', destructiveHint: 'destructive', idempotentHint: 'idempotent', openWorldHint: 'open_world'
+} as const satisfies Record<string, keyof ToolAnnotations>
+
+/** The hints of the server about a tool, as annotations. */
+function annotationsOf (listed: JsonObject): { annotations?: ToolAnnotations } {
+  const annotations: ToolAnnotations = {}
+  for (const [hint, name] of Object.entries(hints)) {
+    const value = listed[hint]
+    if (typeof value === 'boolean') annotations[name] = value
+  }
+  return Object.keys(annotations).length === 0 ? {} : { annotations }
 }
 
 /** The parameters as they are shown; the schema is what is checked. */

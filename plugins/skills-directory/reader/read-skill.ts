@@ -1,29 +1,39 @@
 import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
-import {
-  messageOf, type ManifestFrame, type QuarantinedSkill, type SkillDefinition, type SkillWarning
-} from '../../../kernel/index.ts'
+import { messageOf, type ManifestFrame } from '../../../kernel/index.ts'
 import { readAgentSkill } from '../agent-skills/agent-skill.ts'
 import { documentBytesMax } from '../../toolkit/openapi/limits.ts'
 import { httpOf, readApi } from '../../toolkit/openapi/read-api.ts'
 import { firstLine, isThere, readText, SkillFault } from '../shared/files.ts'
 import { DOCUMENT, INSTRUCTIONS, MANIFEST, MODULES } from '../../toolkit/skill-folder.ts'
 import { readMcpSkill } from '../mcp-skill/read-mcp-skill.ts'
-import { completePermissions, readInstructions, readManifest, readTool } from '../shared/manifest.ts'
-import type { DescribedSkill, Description, DescriberData, Folder } from '../shared/protocol.ts'
+import { buildPrograms } from '../wasm-skill/build-programs.ts'
+import { checkConcurrencyOf } from '../shared/concurrency.ts'
+import { completePermissions, readInstructions, readManifest } from '../shared/manifest.ts'
+import type { Awaiting, Description, DescriberData, FolderToRead } from '../shared/protocol.ts'
 import { countsForRevision } from '../listing/revision.ts'
-import { findModule, readScript } from './script.ts'
-import { defineEach, type BrokenTool, type ToolSource } from '../shared/tools.ts'
+import { containerTarget } from './container-target.ts'
+import { importExported, type Exported } from './exported.ts'
+import { checkScript, findModule, prepareScript } from './script.ts'
+import {
+  commandsIn, described, located, refuseOtherName, within, withTools, type Common, type Read, type Source
+} from './source.ts'
 
 /** The number of files elsewhere that a fault lists. */
 const outsideMax = 1_000
 
-/** Reads one skill folder. Never throws: an error becomes a fault. Imports the module of a script skill. */
-export async function describeSkill (folder: Folder, data: DescriberData): Promise<Description> {
+/**
+ * Reads one skill folder. Never throws: an error becomes a fault. Imports the module of a script skill, where it may
+ * run in this thread.
+ */
+export async function describeSkill (folder: FolderToRead, data: DescriberData): Promise<Description> {
   const importing: Importing = { begun: false, inputs: new Set() }
   const outside = (): string[] => [...importing.inputs].filter(file => !countsForRevision(folder.path, file))
   try {
-    const { skill, broken, warnings } = await read(folder, data, importing)
+    const found = await read(folder, data, importing)
+    if ('module' in found) return { awaiting: { ...found, outside: outside() }, ran_code: false }
+    const { skill, broken, warnings } = found
+    checkConcurrencyOf(skill)
     const digest = createHash('sha256').update(JSON.stringify(skill)).digest('hex').slice(0, 32)
     return { skill: { ...skill, digest }, broken, warnings, outside: outside(), ran_code: importing.begun }
   } catch (error) {
@@ -35,15 +45,18 @@ export async function describeSkill (folder: Folder, data: DescriberData): Promi
   }
 }
 
-interface Read { skill: DescribedSkill, broken: QuarantinedSkill[], warnings: SkillWarning[] }
-
 /**
  * Whether code of the skill has begun to run, and the files from which its module was built, or that a failed build
  * looked for.
  */
 interface Importing { begun: boolean, inputs: Set<string> }
 
-async function read (skillFolder: Folder, data: DescriberData, importing: Importing): Promise<Read> {
+/** A module that must be imported elsewhere. */
+type Unimported = Omit<Awaiting, 'outside'>
+
+async function read (
+  skillFolder: FolderToRead, data: DescriberData, importing: Importing
+): Promise<Read | Unimported> {
   const { path: folder, name } = skillFolder
   const manifestPath = join(folder, MANIFEST)
   const manifested = isThere(manifestPath)
@@ -63,6 +76,7 @@ async function read (skillFolder: Folder, data: DescriberData, importing: Import
     ...(about !== undefined && about.instructions !== '' && { instructions: about.instructions }),
     ...(manifest.reads_files === true && { reads_files: true }),
     ...(manifest.config_from !== undefined && { config_from: manifest.config_from }),
+    ...(manifest.concurrency !== undefined && { concurrency: manifest.concurrency }),
     directory: folder,
     runtime
   }
@@ -71,26 +85,17 @@ async function read (skillFolder: Folder, data: DescriberData, importing: Import
     throw new SkillFault(manifestPath, 'skill.toml has [mcp], which needs runtime = "mcp"')
   }
   if (runtime === 'mcp') return readServer(source, text, data, importing)
-  if (runtime === 'native') return readNative(source, text)
+  if (runtime !== 'container' && manifest.container !== undefined) {
+    throw new SkillFault(manifestPath, 'skill.toml has [container], which needs runtime = "container"')
+  }
+  if (runtime === 'native' || runtime === 'container') return readNative(source, text)
   if (runtime === 'http') return readHttp(source, text)
-  return await readModule(source, skillFolder.revision, data, importing)
-}
-
-type Common = Pick<DescribedSkill, 'name' | 'instructions' | 'reads_files' | 'config_from' | 'directory' | 'runtime'>
-
-/** The files in a skill's folder that describe the skill, with the contents that were read. */
-interface Source {
-  manifestPath: string
-  manifest: ManifestFrame
-  /** The absolute path of its module, if it has one. */
-  module: string | undefined
-  common: Common
-  /** The description in SKILL.md. */
-  description: string | undefined
+  if (runtime === 'wasm') return await readWasm(source, text, data)
+  return await readModule(source, skillFolder, data, importing)
 }
 
 /** @throws SkillFault when the folder of an Agent Skill has parts that only other kinds of skills may have */
-function refuseAgentFault ({ module }: Folder, manifestPath: string, { tools }: ManifestFrame): void {
+function refuseAgentFault ({ module }: FolderToRead, manifestPath: string, { tools }: ManifestFrame): void {
   if (module) throw new SkillFault(manifestPath, 'skill.toml says runtime = "agent", but the folder has a module')
   if (tools === undefined) return
   const where = 'those of an Agent Skills folder are its scripts'
@@ -98,20 +103,35 @@ function refuseAgentFault ({ module }: Folder, manifestPath: string, { tools }: 
 }
 
 /**
- * Reads a skill of commands.
+ * Reads a skill of commands, perhaps in a container.
  * @param text text of its manifest
  */
-function readNative ({ manifestPath, manifest, module, common, description }: Source, text: string): Read {
-  if (module !== undefined) {
-    throw new SkillFault(manifestPath, `skill.toml says runtime = "native", but the folder has a ${basename(module)}`)
-  }
-  const { tools, permissions } = manifest
-  if (tools === undefined || tools.length === 0) throw new SkillFault(manifestPath, 'skill.toml has no [[tools]]')
+function readNative (source: Source, text: string): Read {
+  const { manifestPath, manifest, common, description } = source
+  const commands = commandsIn(source)
   const texts = described(manifestPath, manifest, {}, description)
   const { defined, broken } = within(manifestPath, () =>
-    withTools(manifestPath, common.name, tools.map(readTool), permissions))
+    withTools(manifestPath, common.name, commands, manifest.permissions))
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 32)
-  return { skill: { ...common, ...texts, ...defined, revision }, broken, warnings: [] }
+  const target = common.runtime === 'container'
+    ? within(manifestPath, () => ({ target: containerTarget(manifest, defined) }))
+    : {}
+  return { skill: { ...common, ...texts, ...defined, ...target, revision }, broken, warnings: [] }
+}
+
+/**
+ * Reads a skill of commands in WebAssembly. None of their code is run.
+ * @param text text of its manifest
+ */
+async function readWasm (source: Source, text: string, data: DescriberData): Promise<Read> {
+  const { manifestPath, manifest, common, description } = source
+  const commands = commandsIn(source)
+  const texts = described(manifestPath, manifest, {}, description)
+  const { tools, ...built } = await buildPrograms(common.directory, commands, manifest.permissions, data)
+  const { defined, broken } = within(manifestPath, () =>
+    withTools(manifestPath, common.name, tools, manifest.permissions))
+  const revision = createHash('sha256').update(text).update(basename(built.module)).digest('hex').slice(0, 32)
+  return { skill: { ...common, ...texts, ...defined, module: built.module, revision }, broken, warnings: [] }
 }
 
 /**
@@ -151,75 +171,31 @@ function readServer (
   return read
 }
 
-/** Reads a skill of functions, whose module is imported. */
+/** Reads a skill of functions, whose module is imported: here, or before in a confined process. */
 async function readModule (
-  { manifestPath, manifest, module, common, description }: Source,
-  revision: string,
-  data: DescriberData,
+  { manifestPath, manifest, module: path, common, description }: Source, folder: FolderToRead, data: DescriberData,
   importing: Importing
-): Promise<Read> {
-  if (module === undefined) {
+): Promise<Read | Unimported> {
+  if (path === undefined) {
     throw new SkillFault(manifestPath, `skill.toml says runtime = "script", but the folder has no ${MODULES.join(', ')}`)
   }
   if (manifest.tools !== undefined) {
-    throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(module)}`)
+    throw new SkillFault(manifestPath, `skill.toml has [[tools]]; those of a script skill are in its ${basename(path)}`)
   }
-  importing.begun = true
-  const script = await readScript(module, revision, data, importing.inputs)
-  const texts = described(module, manifest, script.file, description)
+  const { revision, in_thread, exported } = folder
+  const { isolation, read, env = [] } = manifest.permissions ?? {}
+  const isHere = in_thread && isolation === undefined
+  importing.begun = isHere
+  const module = await prepareScript(path, revision, data, importing.inputs)
+  let found: Exported
+  if (exported?.module === module) found = exported.found
+  else if (isHere) found = await importExported(path, module)
+  else return { path, module, ...(isolation !== undefined && { isolation }), ...(read !== undefined && { read }), env }
+  const script = checkScript(path, found)
+  const texts = described(path, manifest, script.file, description)
   const permissions = manifest.permissions ?? script.file.permissions
-  const { defined, broken } = within(module, () => withTools(module, common.name, script.tools, permissions))
-  return { skill: { ...common, ...texts, ...defined, module: script.module, revision }, broken, warnings: [] }
-}
-
-function refuseOtherName (path: string, name: string | undefined, folder: string): void {
-  if (name !== undefined && name !== folder) {
-    throw new SkillFault(path, `${basename(path)} names the skill "${name}", but its folder is "${folder}"; they must be equal`)
-  }
-}
-
-/** Description and version, each from the first source that has it. */
-function described (
-  path: string, manifest: ManifestFrame, script: { description?: string, version?: string },
-  description: string | undefined
-): Pick<SkillDefinition, 'description' | 'version'> {
-  const text = manifest.description ?? script.description ?? description
-  if (text === undefined) throw new SkillFault(path, 'the skill has no description')
-  const version = manifest.version ?? script.version
-  return { description: text, ...(version !== undefined && { version }) }
-}
-
-/**
- * Tools and permissions. A broken tool is left out, unless all tools are broken.
- * @throws Error with the fault of the first tool, when all tools are broken
- */
-function withTools (
-  path: string, skill: string, sources: readonly (ToolSource | BrokenTool)[], permissions: ManifestFrame['permissions']
-): { defined: Pick<SkillDefinition, 'tools' | 'permissions'>, broken: QuarantinedSkill[] } {
-  const { tools, broken } = defineEach(sources)
-  const [first, ...more] = broken
-  if (tools.length === 0 && first !== undefined) {
-    throw new Error(`${first.error}${more.length === 0 ? '' : ` (and ${more.length} more of its tools are broken)`}`)
-  }
-  const parameters = new Set(
-    sources.flatMap(source => 'error' in source ? [] : source.parameters.map(parameter => parameter.name))
-  )
-  return {
-    defined: { tools, permissions: completePermissions(permissions, parameters) },
-    broken: broken.map(({ tool, error }) => ({ name: skill, tool, path, error: located(path, error) }))
-  }
-}
-
-/** Puts the file's path before a message that does not begin with it. */
-function located (path: string, error: string): string {
-  return error.startsWith(basename(path)) ? error : `${basename(path)}: ${error}`
-}
-
-/** Turns an error that is thrown by `work` into a fault of this file. */
-function within<T> (path: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw new SkillFault(path, located(path, messageOf(error)), { cause: error })
-  }
+  const { defined, broken } = within(path, () => withTools(path, common.name, script.tools, permissions))
+  const { concurrency = script.file.concurrency } = manifest
+  const rule = concurrency === undefined ? {} : { concurrency }
+  return { skill: { ...common, ...texts, ...defined, ...rule, module, revision }, broken, warnings: [] }
 }

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { QuarantinedSkill, SkillDefinition, SkillWarning } from '../../../kernel/index.ts'
+import type { Permissions, QuarantinedSkill, SkillDefinition, SkillWarning } from '../../../kernel/index.ts'
+import type { Exported } from '../reader/exported.ts'
 
 /** The messages between the main thread and the thread that describes skills; no other data passes between them. */
 
@@ -11,13 +12,15 @@ export interface DescriberData {
   lists_folder: string
   /** The module that a built skill imports as `skillet/skill`: absolute path of the compiled kernel/skill.js. */
   skill_module: string
+  /** What is built into the modules of skills in WebAssembly: absolute path of the compiled host of programs. */
+  wasm_host: string
 }
 
 /** The additional start data of the thread: its end of a port, to which modules have no access. */
 export interface ThreadData extends DescriberData { port: MessagePort }
 
 export type Request =
-  | { type: 'describe', folders: Folder[] }
+  | { type: 'describe', folders: FolderToRead[] }
   /**
    * Builds modules, if they can be built, without running them: building many at once takes a fraction of the time of
    * building them one after another.
@@ -46,6 +49,26 @@ export interface Folder {
   revision: string
 }
 
+/** A folder that is to be described. */
+export interface FolderToRead extends Folder {
+  /** Whether its module may be imported in the thread. */
+  in_thread: boolean
+  /** What a confined process found in this built module. */
+  exported?: { module: string, found: Exported }
+}
+
+/**
+ * A built module that a confined process must import before its skill can be described, and what the manifest says of
+ * this process.
+ */
+export interface Awaiting extends Pick<Permissions, 'isolation' | 'read' | 'env'> {
+  /** The file of the skill of which it was built. */
+  path: string
+  module: string
+  /** As in a description. */
+  outside: string[]
+}
+
 /**
  * A fault in one line, and the file or folder with the fault. `outside`: files elsewhere, existing or missing, whose
  * change may solve the problem.
@@ -72,3 +95,4 @@ export interface Described {
 export type Description =
   | Described & { ran_code: boolean }
   | { fault: Fault, ran_code: boolean }
+  | { awaiting: Awaiting, ran_code: false }

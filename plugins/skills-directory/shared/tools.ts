@@ -1,8 +1,11 @@
 import {
-  compileCheck, compileInputSchema, didYouMean, type FROM_CLIENT, messageOf, type Check, type JsonObject,
-  type ParameterDescriptor, type ToolDefinition
+  compileCheck, compileInputSchema, didYouMean, type FROM_CLIENT, messageOf, type Check,
+  type ConcurrencyRule, type JsonObject, type ParameterDescriptor, type RetryPolicy, type ToolAnnotations,
+  type ToolDefinition
 } from '../../../kernel/index.ts'
 import { parseCommand } from '../../toolkit/parse-command.ts'
+import { checkConcurrency } from './concurrency.ts'
+import { checkApproval, checkEffects } from './effects.ts'
 import { firstLine } from './files.ts'
 
 /** A tool from a manifest or module, whose shape was checked. */
@@ -10,6 +13,10 @@ export interface ToolSource {
   name: string
   description: string
   timeout_ms?: number
+  annotations?: ToolAnnotations
+  retry?: RetryPolicy
+  approval?: string
+  concurrency?: ConcurrencyRule
   parameters: readonly ParameterSource[]
   rules?: JsonObject
   /** The command of a native tool. */
@@ -85,9 +92,36 @@ function defineOne (source: ToolSource): ToolDefinition {
 }
 
 function defineTool (
-  { name, description, timeout_ms, parameters: declared, rules, command }: ToolSource
+  {
+    name, description, timeout_ms, annotations, retry, approval, concurrency, parameters: declared, rules, command
+  }: ToolSource
 ): ToolDefinition {
+  checkEffects(annotations, retry)
+  checkApproval(approval, declared)
+  if (concurrency !== undefined) checkConcurrency(concurrency, declared)
   const parameters = declared.map(parameter => ({ ...parameter, required: parameter.required ?? false }))
+  checkParameters(parameters)
+  const template = command && parseCommand(command, parameters)
+  const shown = parameters.map(descriptor)
+  const input_schema = compileInputSchema(shown, rules)
+  // The parameters were compiled one by one. All together can differ only by references, or by rules for all of them.
+  if (rules !== undefined || JSON.stringify(input_schema).includes('"$')) checkWhole(input_schema)
+  return {
+    name,
+    description,
+    parameters: shown,
+    input_schema,
+    ...(timeout_ms !== undefined && { timeout_ms }),
+    ...(annotations !== undefined && { annotations }),
+    ...(retry !== undefined && { retry }),
+    ...(approval !== undefined && { approval }),
+    ...(concurrency !== undefined && { concurrency }),
+    secrets: parameters.filter(parameter => parameter.secret === true).map(parameter => parameter.name),
+    ...(template !== undefined && { command: template })
+  }
+}
+
+function checkParameters (parameters: readonly (ParameterSource & { required: boolean })[]): void {
   const seen = new Set<string>()
   const headers = new Set<string>()
   for (const parameter of parameters) {
@@ -103,21 +137,6 @@ function defineTool (
     } catch (error) {
       throw new Error(`parameter "${parameter.name}": ${error instanceof Error ? firstLine(error.message) : String(error)}`, { cause: error })
     }
-  }
-  const template = command && parseCommand(command, parameters)
-  const shown = parameters.map(descriptor)
-  const input_schema = compileInputSchema(shown, rules)
-  // The parameters were compiled one by one. A check of all together gives another result only when one parameter
-  // refers to another, or because of rules for all of them.
-  if (rules !== undefined || JSON.stringify(input_schema).includes('"$')) checkWhole(input_schema)
-  return {
-    name,
-    description,
-    parameters: shown,
-    input_schema,
-    ...(timeout_ms !== undefined && { timeout_ms }),
-    secrets: parameters.filter(parameter => parameter.secret === true).map(parameter => parameter.name),
-    ...(template !== undefined && { command: template })
   }
 }
 

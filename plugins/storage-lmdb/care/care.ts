@@ -7,6 +7,7 @@ import {
 import { checkFile } from '../check-file.ts'
 import type { Sound } from '../file/content.ts'
 import { formatVersion } from '../format.ts'
+import { wordsFolder } from '../text/folder.ts'
 import { DamagedFile, runTask } from './child.ts'
 import { exclusively, noteSound, Session } from './session.ts'
 
@@ -107,6 +108,7 @@ async function replace (file: string, other: string, word: string): Promise<stri
   }
   // The lock belongs to the former file: its table of readers names transactions that the new file may not have.
   await rm(`${file}-lock`, { force: true })
+  await rm(wordsFolder(file), { recursive: true, force: true }) // they are of the former file
   await rename(other, file)
   await syncFolder(file)
   await noteSound(file)

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { messageOf } from '../../../kernel/index.ts'
 import { boundsOf } from '../bounds.ts'
-import { chunkBytes, chunkLength, statusNumbers, statusOffset } from '../columns.ts'
+import { chunkLength, isChunk, statusNumbers, statusOffset } from '../columns.ts'
 import { formatVersion } from '../format.ts'
 import { readChecked } from '../rows.ts'
 import type { Entry } from './walk.ts'
@@ -63,7 +63,7 @@ export class Content {
     switch (table) {
       case '': return void this.#texts.set(key.toString(), textOf(value))
       case 'columns': {
-        if (value.length !== chunkBytes) throw new Damage(`its columns have a chunk of ${value.length} bytes`)
+        if (!isChunk(value)) throw new Damage(`its columns have a chunk of ${value.length} bytes`)
         return void this.#chunks.set(sequenceOf(key), value)
       }
       case 'aside': {
@@ -81,7 +81,7 @@ export class Content {
         this.#idsCount++
         return
       }
-      case 'names': case 'roles': return void JSON.parse(textOf(value))
+      case 'names': case 'roles': case 'keys': return void JSON.parse(textOf(value))
       default:
     }
   }

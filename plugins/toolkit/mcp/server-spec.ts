@@ -25,9 +25,7 @@ export const ServerSpec = Type.Object({
 /** What the executor needs of a tool: its name at the server. */
 export type ToolTarget = Static<typeof ToolTarget>
 export const ToolTarget = Type.Object({
-  name: Type.String(),
-  /** What the server says of the tool, such as `readOnlyHint`. */
-  annotations: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
+  name: Type.String()
 }, { additionalProperties: false })
 
 let checks: { server: Check, tool: Check } | undefined

@@ -79,6 +79,11 @@ export class Pass {
     this.#refused(message)
   }
 
+  /** From now on, what was told is told again. */
+  tellAnew (): void {
+    this.#told.clear()
+  }
+
   /** Ends its connections. Its token is worth nothing from now on. */
   end (): void {
     if (this.#ended) return

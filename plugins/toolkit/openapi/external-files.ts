@@ -60,7 +60,8 @@ function referencesIn (root: JsonObject): JsonObject[] {
       for (const inner of value as unknown[]) if (typeof inner === 'object' && inner !== null) todo.push(inner)
     } else if (isObject(value)) {
       if (typeof value['$ref'] === 'string') found.push(value)
-      for (const [key, inner] of Object.entries(value)) {
+      for (const key of Object.keys(value)) {
+        const inner = value[key]
         if (typeof inner === 'object' && inner !== null && !data.has(key)) todo.push(inner)
       }
     }

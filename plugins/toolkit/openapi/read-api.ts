@@ -20,6 +20,7 @@ const HttpSection = Type.Object({
   source: Type.Optional(Type.String({ maxLength: 4_096, description: 'Where the document was imported from' })),
   sha256: Type.Optional(Type.String({ maxLength: 64, description: 'The hash of the document that was imported' })),
   etag: Type.Optional(Type.String({ maxLength: 1_024, description: 'Its ETag' })),
+  last_modified: Type.Optional(Type.String({ maxLength: 128, description: 'Its Last-Modified' })),
   filter: Type.Optional(Type.Array(Type.String({ maxLength: 1_024 }), {
     maxItems: 256, description: 'Which operations were imported; all where absent'
   }))

@@ -148,9 +148,23 @@ function stringsOf (schema: JsonObject): JsonObject {
   }
 }
 
+/** Patterns that were looked at: the schemas of many tools have the same. */
+const usable = new Map<string, boolean>()
+/** The most of them that are kept. */
+const usableMax = 1_000
+
 /** Whether a pattern can be matched in linear time; the server checks the others. */
 function isUsable (pattern: string): boolean {
   if (pattern.length > patternMax) return false
+  const known = usable.get(pattern)
+  if (known !== undefined) return known
+  if (usable.size >= usableMax) usable.clear()
+  const compiles = canCompile(pattern)
+  usable.set(pattern, compiles)
+  return compiles
+}
+
+function canCompile (pattern: string): boolean {
   try {
     RE2JS.compile(pattern)
     return true

@@ -1,4 +1,4 @@
-import { messageOf, type JsonObject, type ToolDefinition } from '../../../kernel/index.ts'
+import { messageOf, type JsonObject, type ToolAnnotations, type ToolDefinition } from '../../../kernel/index.ts'
 import { addBody } from './bodies.ts'
 import { Inputs } from './inputs.ts'
 import { toolTextMax } from './limits.ts'
@@ -69,7 +69,16 @@ function toolOf (
   }
   return {
     name, description: descriptionOf(operation), parameters: inputs.descriptors(schemas.defs),
-    input_schema: inputs.schema(schemas.defs), secrets: [], target: { ...target }
+    input_schema: inputs.schema(schemas.defs), annotations: annotationsOf(method), secrets: [], target: { ...target }
+  }
+}
+
+/** What RFC 9110 promises of a method. */
+function annotationsOf (method: string): ToolAnnotations {
+  const read_only = ['get', 'head', 'options', 'trace'].includes(method)
+  return {
+    read_only, idempotent: read_only || method === 'put' || method === 'delete', open_world: true,
+    ...(method === 'delete' && { destructive: true })
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Config, Confinement, Logger, PluginContext, SkillDefinition } from '../../../kernel/index.ts'
-import { demandOf, strongest } from '../sandbox-demand.ts'
+import type { Config, Confinement, Logger, PluginContext } from '../../../kernel/index.ts'
+import { demandOf, strongest, type ConfinedSkill } from '../sandbox-demand.ts'
 import { levelWithin, promises, type Lacking } from './levels.ts'
 
 export interface PolicyOptions {
@@ -13,6 +13,9 @@ export interface PolicyOptions {
 /** Why a tool may not run: it can't be confined as it has to be. */
 export class ConfinementError extends Error {}
 
+/** The time after the start of a plugin at which the machine is tried out: short commands have ended by then. */
+const start_ms = 1_000
+
 /** The warnings that were given, by the settings of their kernel: two executors would say the same. */
 const given = new WeakMap<Config['isolation'], Set<string>>()
 
@@ -21,13 +24,20 @@ export class ConfinementPolicy {
   readonly #options: PolicyOptions
   #probed: Promise<Lacking> | undefined
   #lacking: Lacking | undefined
+  #start: NodeJS.Timeout | undefined
 
   constructor (options: PolicyOptions) {
     this.#options = options
   }
 
+  /** Tries out a moment later what this machine can do, so that a server says what it lacks before the first run. */
+  probeSoon (): void {
+    if (this.#options.isolation.mode === 'off') return
+    this.#start = setTimeout(() => { this.#probe().catch(() => {}) }, start_ms).unref() // the first run says why
+  }
+
   /** Whether tools of a skill have to be confined. A skill can demand it where the settings do not. */
-  concerns (skill: SkillDefinition): boolean {
+  concerns (skill: ConfinedSkill): boolean {
     return this.#wanted(skill) !== undefined
   }
 
@@ -36,26 +46,27 @@ export class ConfinementPolicy {
    * tried out once, until then the answer is a promise.
    * @throws ConfinementError when they have to be confined and can't
    */
-  levelOf (skill: SkillDefinition): Confinement | undefined | Promise<Confinement | undefined> {
+  levelOf (skill: ConfinedSkill): Confinement | undefined | Promise<Confinement | undefined> {
     return this.#lacking === undefined
       ? this.#probe().then(lacking => this.#choose(skill, lacking))
       : this.#choose(skill, this.#lacking)
   }
 
-  /** Resolves when nothing is being tried out. */
+  /** Resolves when nothing is being tried out, and nothing will be by itself. */
   async settled (): Promise<void> {
+    clearTimeout(this.#start)
     await this.#probed?.catch(() => {})
   }
 
   /** The level that a skill should have. */
-  #wanted (skill: SkillDefinition): Confinement | undefined {
+  #wanted (skill: ConfinedSkill): Confinement | undefined {
     const { isolation } = this.#options
     return strongest(
       isolation.mode === 'auto' && !skill.trusted ? isolation.level : undefined, demandOf(skill, isolation)?.level
     )
   }
 
-  #choose (skill: SkillDefinition, lacking: Lacking): Confinement | undefined {
+  #choose (skill: ConfinedSkill, lacking: Lacking): Confinement | undefined {
     const wanted = this.#wanted(skill)
     if (wanted === undefined) return undefined
     const demand = demandOf(skill, this.#options.isolation)

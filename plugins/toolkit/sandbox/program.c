@@ -1,20 +1,27 @@
 /*
- * Runs one long-lived program in the sandbox: the home of scripts that are confined. It is the first process of its own
+ * Runs one long-lived program in the sandbox: the home of scripts that are confined, or an MCP server. It is the first process of its own
  * pid namespace, so whatever the program starts ends with it. It ends when the program ends, or when the server closes
  * the channel or dies.
  *
- *   program --sandbox --network on|off [--write PATH]... [--hide PATH]...
+ *   program --sandbox --network on|off [--level LEVEL] [--home PATH] [--proxy PORT] [--proxy-channel 5]
+ *           [--streams kept] [--write PATH]... [--hide PATH]...
  *
- * Descriptor 3 is the channel to the server. The server's first message on it says what is run; the rest is the
- * program's, which finds the channel at the same number. confined-program.ts writes this message:
+ * With `--streams kept`, the program keeps its standard input and output and does not get the channel, where each
+ * further byte of the server then asks the program to end (SIGTERM).
  *
- *   its length without these 4 bytes; the numbers of paths, of arguments and of variables, and the bytes of a file;
+ * Descriptor 4 is for this first process alone, where the server gives it: see watch.c. Descriptor 3 is the channel to
+ * the server. The server's first message on it says what is run; the rest is the program's, which finds the channel at
+ * the same number. confined-program.ts writes this message:
+ *
+ *   its length without these 4 bytes; the numbers of paths, of arguments and of variables, and the bytes of a file; the
+ *   limits (MiB of memory, processes, milliseconds of the processor; 0: none);
  *   then texts, each with a NUL at its end: the paths, `r` or `w` before each; the working directory; the arguments,
  *   the first of which is the program's absolute path; the variables. At the end stands the file, which the program
  *   finds beside its folder for temporary files as `module.mjs`. All numbers have 32 bits, little endian.
  */
 #define _GNU_SOURCE
 #include "sandbox.h"
+#include "watch.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,7 +36,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHANNEL = 3, RULES = 1, RUN = 1, NUMBERS = 4, MESSAGE_BYTES_MAX = 1 << 28, NOT_STARTED = 126, BY_SIGNAL = 128 };
+enum { CHANNEL = 3, CONTROL = 4, PROXY = 5, RULES = 1, RUN = 1, NUMBERS = 7, MESSAGE_BYTES_MAX = 1 << 28, NOT_STARTED = 126, BY_SIGNAL = 128 };
+
+static int keeps_streams, has_control;
 
 static _Noreturn void fail(const char *what) {
   fprintf(stderr, "%s: %s\n", what, strerror(errno));
@@ -91,15 +100,21 @@ static void write_module(const struct rules *rules, const uint8_t *bytes, size_t
   close(fd);
 }
 
+/* Standard input and output are another process's, or nobody's. */
+static void leave_streams(void) {
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || (null > 2 && close(null) < 0)) fail("/dev/null");
+}
+
 static _Noreturn void become(const char *cwd, char **args, char **environment) {
   sigset_t none;
   sigemptyset(&none);
   for (int i = 1; i <= SIGRTMAX; i++) signal(i, SIG_DFL); /* fails for some signals, such as SIGKILL */
-  int null = open("/dev/null", O_RDWR);
-  if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || (null > 2 && close(null) < 0)) fail("/dev/null");
+  if (!keeps_streams) leave_streams();
   if (setsid() < 0) fail("a session");
-  if (fcntl(CHANNEL, F_SETFD, 0) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0) fail("the channel");
-  if (chdir(cwd) < 0) fail(cwd);
+  if (fcntl(CHANNEL, F_SETFD, keeps_streams ? FD_CLOEXEC : 0) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0) fail("the channel");
+  /* Of a folder in /tmp with nothing in it but secrets, nothing is in the sandbox. Scripts can begin elsewhere. */
+  if (chdir(cwd) < 0 && (keeps_streams || chdir("/") < 0)) fail(cwd);
   errno = enter_for_good(rules_of(RULES));
   if (errno != 0) fail("confinement");
   execve(args[0], args, environment);
@@ -107,7 +122,7 @@ static _Noreturn void become(const char *cwd, char **args, char **environment) {
   _exit(NOT_STARTED);
 }
 
-static pid_t start(void) {
+static pid_t start(struct limits *limits) {
   uint8_t prefix[4];
   read_whole(prefix, sizeof prefix);
   const uint32_t bytes = read_number(prefix);
@@ -123,12 +138,15 @@ static pid_t start(void) {
   char **paths = next_texts(&at, end, path_count, 0), *cwd = next_text(&at, end);
   char **args = next_texts(&at, end, arg_count, 0), **environment = next_texts(&at, end, variable_count, 1);
   if (arg_count == 0 || file_bytes != (size_t)(end - at)) fail("the first message");
-  keep_rules(RULES, (struct limits){ 0 }, paths, path_count);
+  *limits = (struct limits){ .memory_bytes_max = (uint64_t)read_number(message + 16) << 20, .processes_max = read_number(message + 20), .cpu_ms_max = read_number(message + 24) };
+  keep_rules(RULES, *limits, paths, path_count);
   char folder[80];
   errno = make_folder(rules_of(RULES), RUN, folder, sizeof folder);
   if (errno != 0) fail("a folder for temporary files");
   name_folder(environment, variable_count, folder);
   if (file_bytes > 0) write_module(rules_of(RULES), at, file_bytes);
+  errno = arrange_own(rules_of(RULES), folder);
+  if (errno != 0) fail("file systems of its own");
   pid_t program = fork();
   if (program < 0) fail("fork");
   if (program == 0) become(cwd, args, environment);
@@ -147,11 +165,28 @@ static void reap(pid_t program) {
   }
 }
 
+/* The server asks the program to end, has closed the channel, or is gone. */
+static void hear_server(pid_t program, short events) {
+  char byte;
+  if (!keeps_streams || (events & POLLIN) == 0) _exit(0);
+  const ssize_t n = read(CHANNEL, &byte, 1);
+  if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) _exit(0);
+  if (n > 0) kill(program, SIGTERM);
+}
+
+static int has_argument(int argc, char **argv, const char *name) {
+  for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], name) == 0) return 1;
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "--check") == 0) return 0; /* the build checks that the program can be executed */
+  has_control = fcntl(CONTROL, F_GETFD) >= 0; /* before another file gets this number */
 #ifdef SYS_close_range
-  syscall(SYS_close_range, CHANNEL + 1, ~0u, 0); /* what is the server's alone */
+  const int has_proxy = has_argument(argc, argv, "--proxy-channel");
+  syscall(SYS_close_range, has_proxy ? PROXY + 1 : CONTROL + 1, ~0u, 0); /* what is the server's alone */
 #endif
+  keeps_streams = has_argument(argc, argv, "--streams");
   enter_sandbox(argc, argv);
   sigset_t child;
   sigemptyset(&child);
@@ -160,12 +195,20 @@ int main(int argc, char **argv) {
   if (sigprocmask(SIG_SETMASK, &child, NULL) < 0) fail("sigprocmask");
   const int ends = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
   if (ends < 0) fail("signalfd");
-  const pid_t program = start();
-  struct pollfd watched[] = { { .fd = CHANNEL, .events = POLLRDHUP }, { .fd = ends, .events = POLLIN } };
+  if (has_control && fcntl(CONTROL, F_SETFD, FD_CLOEXEC) < 0) fail("descriptors");
+  struct limits limits;
+  const pid_t program = start(&limits);
+  leave_streams();
+  struct watch watch = { .control = has_control ? CONTROL : -1, .program = program, .limits = limits };
+  struct pollfd watched[] = {
+    { .fd = CHANNEL, .events = keeps_streams ? POLLIN | POLLRDHUP : POLLRDHUP }, { .fd = ends, .events = POLLIN },
+    { .fd = watch.control, .events = POLLIN }
+  };
   for (;;) {
     reap(program);
-    if (poll(watched, 2, -1) < 0 && errno != EINTR) fail("poll");
-    if (watched[0].revents != 0) _exit(0); /* the server has closed the channel, or is gone */
+    if (poll(watched, 3, look(&watch)) < 0 && errno != EINTR) fail("poll");
+    if (watched[0].revents != 0) hear_server(program, watched[0].revents);
+    if (watched[2].revents != 0) hear(&watch);
     struct signalfd_siginfo info[8];
     while (read(ends, info, sizeof info) > 0) { }
   }

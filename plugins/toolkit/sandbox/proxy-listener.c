@@ -2,7 +2,7 @@
  * The way out of an empty network namespace: a socket that listens on 127.0.0.1 inside, and is accepted on by the proxy
  * of the server, outside. A socket stays in the namespace in which it was made, whoever holds it.
  *
- * The socket is passed over standard input, in the words in which Node's child_process passes sockets between
+ * The socket is passed over standard input, or the descriptor of `--proxy-channel`, in the words in which Node's child_process passes sockets between
  * processes: a line of JSON, the descriptor beside it, and a line as the answer. The helper goes on when the server
  * serves the socket, so no command starts without the proxy.
  */
@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 enum { CONNECTIONS_WAITING = 511 }; /* that the server has not accepted yet */
+
+static int channel = STDIN_FILENO;
 
 static _Noreturn void fail(const char *what) {
   fprintf(stderr, "the way to the proxy: %s: %s\n", what, strerror(errno));
@@ -50,7 +52,7 @@ static void send_socket(int fd) {
   passed->cmsg_len = CMSG_LEN(sizeof fd);
   memcpy(CMSG_DATA(passed), &fd, sizeof fd);
   ssize_t sent;
-  while ((sent = sendmsg(STDIN_FILENO, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) { }
+  while ((sent = sendmsg(channel, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) { }
   if (sent != (ssize_t)part.iov_len) fail("passing the socket to the server");
 }
 
@@ -59,7 +61,7 @@ static void await_confirmation(void) {
   char text[128] = "";
   size_t length = 0;
   do {
-    ssize_t n = read(STDIN_FILENO, text + length, sizeof text - 1 - length);
+    ssize_t n = read(channel, text + length, sizeof text - 1 - length);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail("the answer of the server");
     if (n == 0) errno = EPIPE;
@@ -69,16 +71,22 @@ static void await_confirmation(void) {
   } while (strstr(text, "\"serving\"\n") == NULL);
 }
 
+/* No command may speak to the server by this socket. */
+static void leave_channel(void) {
+  const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null_fd < 0 || dup3(null_fd, channel, channel == STDIN_FILENO ? 0 : O_CLOEXEC) < 0) fail("/dev/null");
+  close(null_fd);
+}
+
 void open_way_out(int argc, char **argv) {
+  for (int i = 2; i + 1 < argc; i += 2) if (strcmp(argv[i], "--proxy-channel") == 0) channel = atoi(argv[i + 1]);
   for (int i = 2; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--proxy") != 0) continue;
     const int fd = listen_inside(atoi(argv[i + 1]));
     send_socket(fd);
     await_confirmation();
     close(fd);
-    const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* no command may speak to the server by this socket */
-    if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0) fail("/dev/null");
-    close(null_fd);
+    leave_channel();
     return;
   }
 }

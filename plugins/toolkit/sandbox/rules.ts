@@ -8,6 +8,11 @@ import { covered, replaced, secretPaths } from './secret-paths.ts'
 /** A file, or a folder with all of its content, that a confined command may use. */
 export interface AllowedPath { path: string, access: 'read' | 'write' }
 
+/** What rules depend on. */
+export type RuledSkill = Pick<SkillDefinition, 'directory' | 'revision'> & {
+  permissions: Pick<SkillDefinition['permissions'], 'read'>
+}
+
 /** The files that the commands of a skill may use, under an id that no other rules ever had. */
 export interface Rules {
   readonly id: number
@@ -68,6 +73,12 @@ export class RuleBook {
     })
   }
 
+  /** The secret paths that exist now in a folder, other than the folder itself. */
+  secretsBelow (path: string): string[] {
+    const [place = path] = real(path)
+    return withTargets(this.#named).filter(secret => secret !== place && isIn(secret, place) && existsSync(secret))
+  }
+
   /**
    * The rules for a command.
    * @param cwd its absolute working directory, which it may read where it may read anything
@@ -75,7 +86,7 @@ export class RuleBook {
    * @param homeless whether it may read of the home directory only its own folder and what is named
    */
   rulesFor (
-    { directory, revision, permissions: { read } }: SkillDefinition,
+    { directory, revision, permissions: { read } }: RuledSkill,
     cwd: string,
     writable: readonly string[],
     homeless = false

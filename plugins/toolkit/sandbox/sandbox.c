@@ -25,6 +25,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -293,12 +294,24 @@ static void give_up_capabilities(void) {
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0) fail("ambient capabilities");
 }
 
-/* Ends as the process inside ends; should it be killed, the system kills that one. */
-static _Noreturn void await(pid_t inside) {
+/* Ends as the process inside ends; should it be killed, the system kills that one. `life` stays open until then. */
+static _Noreturn void await(pid_t inside, int life) {
   int status;
-  for (int fd = 0; fd < 4; fd++) if (fd != 2) close(fd); /* the pipe to the server is the other's */
+  for (int fd = 0; fd < 5; fd++) if (fd != 2 && fd != life) close(fd); /* the pipes to the server are the other's */
   while (waitpid(inside, &status, 0) < 0 && errno == EINTR) { }
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+/*
+ * The system ends this process when its parent dies. A parent that has died already, before it asked for that, has
+ * closed its end of the pipe; getppid() does not tell, since the parent is outside of the pid namespace.
+ */
+static void die_with_parent(const int life[2]) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) fail("prctl");
+  close(life[1]);
+  struct pollfd parent = { .fd = life[0], .events = POLLIN };
+  if (poll(&parent, 1, 0) != 0) _exit(0);
+  close(life[0]);
 }
 
 void enter_sandbox(int argc, char **argv) {
@@ -316,11 +329,13 @@ void enter_sandbox(int argc, char **argv) {
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before); /* a signal to the terminal is the server's to answer */
+  int life[2];
+  if (pipe2(life, O_CLOEXEC) < 0) fail("a pipe");
   pid_t inside = fork();
   if (inside < 0) fail("fork");
-  if (inside > 0) await(inside);
+  if (inside > 0) await(inside, life[1]);
   sigprocmask(SIG_SETMASK, &before, NULL);
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) fail("prctl");
+  die_with_parent(life);
   arrange_files(argc, argv);
   if (chdir("/") < 0) fail("/");
   /* Programs that take core dumps run outside, as root, on what a command left them. This limit keeps dumps from them too. */
@@ -421,6 +436,11 @@ int start_confined(struct start *start) {
   }
   if (rules->starter == NULL && (rules->starter = new_starter(enter_rules, rules->fd)) == NULL) return errno;
   return start_in(rules->starter, start->start, start->request, &start->pid);
+}
+
+int arrange_own(const struct rules *rules, const char *folder) {
+  const struct inside inside = { .folder = folder, .home = home_fd < 0 ? NULL : home_path, .processes_max = rules->limits.processes_max };
+  return strict ? arrange_inside(&inside) : 0;
 }
 
 int is_strict(void) {

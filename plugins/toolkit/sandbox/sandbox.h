@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 /* What all processes of a command together may use; 0: no limit. */
-struct limits { uint64_t memory_bytes_max; uint32_t processes_max; };
+struct limits { uint64_t memory_bytes_max; uint32_t processes_max, cpu_ms_max; };
 
 /* The files that one skill may use: a Landlock ruleset, and its folder for temporary files. */
 struct rules { uint32_t id; int fd; char folder[48]; struct limits limits; struct starter *starter; struct rules *next; };
@@ -37,6 +37,9 @@ int is_strict(void);
 
 /* Starts a command where rules hold. Returns an error number. */
 int start_confined(struct start *start);
+
+/* For the one program of a sandbox of its own, at the level `strict`, before it starts: what a command has for itself there. Nothing at other levels. Returns an error number. */
+int arrange_own(const struct rules *rules, const char *folder);
 
 /* In a new process that is no command, before exec: takes from it what rules do not allow, and all capabilities. Returns an error number. */
 int enter_for_good(const struct rules *rules);

@@ -134,7 +134,7 @@ void enter_root(const char *home, struct machine *machine) {
   if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0) fail("its own root");
 }
 
-/* ---- the first process of a command's namespace ---- */
+/* ---- the first process of a namespace ---- */
 
 static int limit_processes(uint32_t most) {
   char text[16];
@@ -148,7 +148,7 @@ static int limit_processes(uint32_t most) {
   return 0;
 }
 
-static int arrange(const struct inside *inside) {
+int arrange_inside(const struct inside *inside) {
   const unsigned long safe = MS_NOSUID | MS_NODEV;
   if (mount_proc(OWN_PROC) < 0) return errno;
   limit_processes(inside->processes_max);
@@ -179,7 +179,7 @@ static void tell(int value) {
 static _Noreturn void be_init(const struct inside *inside, int report, int *rules) {
   pid_t command = 0;
   int error = keep_only(inside, report, rules);
-  if (error == 0) error = arrange(inside);
+  if (error == 0) error = arrange_inside(inside);
   if (error == 0) error = inside->start(inside->request, &command);
   tell(error);
   if (error != 0) _exit(1);

@@ -26,6 +26,10 @@ struct machine { int tmp, run, home; };
    empty, only harmless devices, and of /sys only the devices. For the helper, once. */
 void enter_root(const char *home, struct machine *machine);
 
+/* In the first process of a namespace: its own /proc, /dev/shm and folder for temporary files, and the limit of processes.
+   Uses of `inside` only `folder`, `home` and `processes_max`. Returns an error number. */
+int arrange_inside(const struct inside *inside);
+
 /* Starts a command in a namespace of its own. `pid` is its first process: it passes SIGTERM on, and when the command
    ends or it is killed, all in the namespace end. `report` tells how the command ended. `rules` is the
    descriptor of its Landlock ruleset, which has another number inside. Returns an error number. */

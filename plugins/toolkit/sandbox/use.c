@@ -51,6 +51,21 @@ uint64_t exact_memory_of(int pid) {
   return field(text, "Pss_Anon:") + field(text, "Pss_Shmem:");
 }
 
+uint64_t cpu_ms_of(int pid) {
+  char text[1024];
+  unsigned long long user, system, children_user, children_system;
+  if (read_text(pid, "stat", text, sizeof text) <= 0) return 0;
+  const char *after_name = strrchr(text, ')'); /* a program chooses its name, brackets and blanks included */
+  if (after_name == NULL) return 0;
+  if (sscanf(after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &user, &system, &children_user, &children_system) != 4) return 0;
+  return (user + system + children_user + children_system) * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+void add_cpu(struct cpu_use *use, uint64_t now_ms) {
+  if (now_ms > use->seen_ms) use->used_ms += now_ms - use->seen_ms;
+  use->seen_ms = now_ms;
+}
+
 uint32_t threads_of(int pid) {
   char path[40];
   struct stat status;

@@ -23,8 +23,8 @@ export function writablePaths (
   })
 }
 
-/** A path of `permissions.write`: a placeholder is the value of a parameter, where it was given. */
-function pathOf (entry: string, parameters: unknown): string | undefined {
+/** A path of the permissions: a placeholder is the value of a parameter, where it was given. */
+export function pathOf (entry: string, parameters: unknown): string | undefined {
   const name = /^\{\{(\w+)\}\}$/.exec(entry)?.[1]
   if (name === undefined) return entry
   const value = isObject(parameters) ? parameters[name] : undefined

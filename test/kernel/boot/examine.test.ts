@@ -66,7 +66,7 @@ t.test('a dead server is not one that serves', async t => {
   t.notOk((await kernel.examine([], never)).some(({ about }) => about === 'server'))
 })
 
-t.test('what a tool puts out is told while it runs, where somebody listens and no secret may be in it', async t => {
+t.test('what a tool puts out is told while it runs, where no secret may be in it', async t => {
   let told: boolean[] = []
   const talker = definePlugin({
     name: 'talker', slot: 'executor',
@@ -111,5 +111,5 @@ t.test('what a tool puts out is told while it runs, where somebody listens and n
   stop()
   await run('open')
   t.equal(heard.length, 2)
-  t.same(told, [false, true, false, false])
+  t.same(told, [true, true, false, true])
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
-  ACCESS_PATTERN, cancelExecution, compileAllows, execute, getExecution, getSkill, health, listExecutions, listSkills,
-  searchSkills, type Access, type JsonObject, type Operation, type SkillDefinition
+  ACCESS_PATTERN, cancelExecution, compileAllows, execute, getExecution, getSkill, getStatistics, health,
+  listExecutions, listSkills, searchSkills, type Access, type JsonObject, type Operation, type SkillDefinition
 } from '../../../kernel/index.ts'
 import { bootKernel } from '../../support/access-kernel.ts'
 
@@ -64,7 +64,8 @@ t.test('a call sees and runs what its key may, and nothing tells it of the rest'
   t.equal(await codeOf(call(reader, op(health), {})), 'ok')
   t.equal(await codeOf(run(runner, 'git', 'log')), 'ok')
   for (const [operation, input] of [
-    [listSkills, {}], [getSkill, { name: 'git' }], [listExecutions, {}], [searchSkills, { query: 'log' }], [health, {}]
+    [listSkills, {}], [getSkill, { name: 'git' }], [listExecutions, {}], [searchSkills, { query: 'log' }], [health, {}],
+    [getStatistics, {}]
   ] as const) {
     t.equal(await codeOf(call(runner, op(operation), { ...input })), 'FORBIDDEN', operation.name)
   }
@@ -84,6 +85,10 @@ t.test('a call sees and runs what its key may, and nothing tells it of the rest'
     total: 3, executions: [{ tool_name: 'log' }], next_cursor: String
   })
   t.equal((await call(narrow, op(listExecutions), { skill_name: 'text' }))['total'], 0)
+  t.match(await call(narrow, op(getStatistics), {}), {
+    total: { count: 3, statuses: { success: 3 } }, tools: [{ skill_name: 'git', tool_name: 'log' }], tools_total: 1
+  })
+  t.match(await call(narrow, op(getStatistics), { skill_name: 'text' }), { total: { count: 0 }, tools_total: 0 })
   t.equal(await codeOf(call(narrow, op(getExecution), { id: ids['git:log:all'] })), 'ok')
   for (const operation of [getExecution, cancelExecution]) {
     t.equal(

@@ -14,7 +14,7 @@ const job = { ...skillOf('odd', { name: 'tool' }), ...rest }
 
 /** Executions on a memory store and an executor that does what the test says. */
 function executionsOn (run: Executor['run']): { executions: Executions, storage: Storage, heard: string[] } {
-  const storage = new MemoryStorage(1_000, 30, 0)
+  const storage = new MemoryStorage(1_000, 30, 0, 100)
   const bus = new Bus(silentLogger)
   const heard: string[] = []
   bus.on('transition', ({ status }) => { heard.push(status) })

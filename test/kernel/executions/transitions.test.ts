@@ -6,7 +6,9 @@ import {
   compileTransitions, executionTransitions, isFinal, nextStatus
 } from '../../../kernel/executions/transitions.ts'
 
-const events: ExecutionEvent['type'][] = ['begin', 'succeed', 'fail', 'expire', 'cancel', 'interrupt']
+const events: ExecutionEvent['type'][] = [
+  'begin', 'ask', 'approve', 'resume', 'deny', 'succeed', 'fail', 'expire', 'cancel', 'interrupt'
+]
 
 t.test('the table agrees with the machine for every state and event', async t => {
   t.same(

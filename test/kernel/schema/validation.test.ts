@@ -127,3 +127,12 @@ t.test('names that each object inherits are names like any other', async t => {
   t.match(check({ toString: 'x' }), /parameters\/toString must be integer/)
   t.match(check({ toString: 1, valueOf: 1 }), /unknown field "valueOf"/)
 })
+
+t.test('parameters with the names of keywords may need each other', async t => {
+  const names = ['properties', 'items', 'type']
+  const check = compileCheck(compileInputSchema(
+    names.map(name => parameter(name, 'string')), { dependentRequired: { properties: ['items'], type: ['properties'] } }
+  ), 'parameters')
+  t.equal(check({ properties: 'a', items: 'b' }), undefined)
+  t.match(check({ properties: 'a' }), /items/)
+})

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats'
 import t, { type Test } from 'tap'
 import { ERRORS, type JsonObject } from '../../../kernel/index.ts'
 import { STATUS } from '../../../plugins/http/engine/status.ts'
+import { eventsPath } from '../../../plugins/http/live/execution-events.ts'
 import { openServer } from './support.ts'
 
 interface Media { schema: JsonObject, example?: unknown, examples?: Record<string, { value: unknown }> }
@@ -77,7 +78,12 @@ t.test('the description is valid OpenAPI 3.1', async t => {
   const ids = new Set<string>()
   const declared = new Set((document['tags'] as { name: string }[]).map(({ name }) => name))
   const table = server.kernel.gateway.operations
-  for (const [path, item] of Object.entries(document['paths'] as Record<string, Record<string, Described>>)) {
+  const { [eventsPath]: events, ...paths } = document['paths'] as Record<string, Record<string, Described>>
+  t.match(events?.['get'], {
+    operationId: 'follow_execution', parameters: [{ name: 'id' }, { name: 'after' }, { name: 'Last-Event-ID' }],
+    responses: { 200: { content: { 'text/event-stream': {} } }, 204: {}, 404: {} }
+  }, 'the stream of events, which is no operation')
+  for (const [path, item] of Object.entries(paths)) {
     for (const [method, { operationId, tags, parameters = [], requestBody, responses }] of Object.entries(item)) {
       t.notOk(ids.has(operationId), `${operationId} is unique`)
       ids.add(operationId)
@@ -89,7 +95,8 @@ t.test('the description is valid OpenAPI 3.1', async t => {
         t.equal(one.required, one.in === 'path', `${operationId} ${one.name}: nothing in a query is required`)
         fits(one, `${operationId} ${one.name}`)
       }
-      const fields = [...parameters.map(({ name }) => name), ...Object.keys(bodyFields(requestBody, schemas))]
+      const inUrl = parameters.filter(one => one.in !== 'header') // headers stand for fields that the body has as well
+      const fields = [...inUrl.map(({ name }) => name), ...Object.keys(bodyFields(requestBody, schemas))]
       t.same(
         fields.toSorted(),
         Object.keys(operation?.input.properties ?? {}).toSorted(),

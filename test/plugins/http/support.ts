@@ -204,7 +204,7 @@ async function describedReplies (port: number, key: string | undefined): Promise
     .map(path => ({ path, pattern: new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}$`) }))
   return (method, path, answer) => {
     const bare = path.split('?')[0] ?? ''
-    if (!bare.startsWith('/api') || bare === '/api/openapi.json' || answer.bytes.length === 0) return
+    if (!bare.startsWith('/api') || /^\/api\/(open|async)api\.json$/.test(bare) || answer.bytes.length === 0) return
     const template = templates.find(({ pattern }) => pattern.test(bare))?.path
     const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()]
     if (operation !== undefined && operation.responses[answer.status] === undefined) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseConfigFile } from '../../../plugins/skill-engine/config/config-file.ts'
-import { containerCommand, readContainer, refusalOf } from '../../../plugins/skill-engine/config/docker.ts'
+import { containerRun, readContainer, refusalOf } from '../../../plugins/skill-engine/config/docker.ts'
 import { interpolate } from '../../../plugins/skill-engine/config/interpolate.ts'
 import { parseManifest, sourceKind } from '../../../plugins/skill-engine/config/manifest.ts'
 
@@ -50,8 +50,14 @@ t.test('a wrong entry of a manifest is refused alone', async t => {
 
 t.test('a container: its vector, and what the policy refuses', async t => {
   const read = (more: object) => readContainer({ image: 'i', ...more }, {}, [])
-  const plain = ['docker', 'run', '--rm', '--network', 'none', 'i', '-x', 'two words']
-  t.same(containerCommand(read({}), ['-x', 'two words']), plain)
+  t.same(containerRun(read({})), { run_options: ['--network', 'none'], words: [], env: {}, passed: [] })
+  t.same(containerRun(read({
+    entrypoint: 'bc', command: ['-q', 'two words'], environment: ['A=b=c', 'EMPTY=', 'PASSED', '-v=/:/x'],
+    read_only: true, volumes: ['/srv:/x'], memory: '64m', user: '1:2'
+  })), {
+    run_options: ['--network', 'none', '--memory', '64m', '--user', '1:2', '--read-only', '-v', '/srv:/x'],
+    program: 'bc', words: ['-q', 'two words'], env: { A: 'b=c', EMPTY: '' }, passed: ['PASSED']
+  })
   for (const more of [
     { network: 'host' }, { extra_args: ['--privileged'] }, { extra_args: ['--privileged=true'] },
     { extra_args: ['--network', 'host'] }, { extra_args: ['--pid=host'] }, { extra_args: ['-v', '/root/.ssh:/x'] },

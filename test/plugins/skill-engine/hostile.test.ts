@@ -26,8 +26,9 @@ t.test('whatever a folder holds, it is refused alone, with its fault', async t =
     'rejects/skill.js': `setTimeout(() => Promise.reject(new Error('late')))\nexport const getTools = () => new Promise(() => {})\n${rest}`,
     'throws/skill.js': `export const getTools = () => { throw new Error('no tools today') }\n${rest}`
   })
-  const { skills, quarantined } = await loadFrom(
-    t, [folder], { describe_ms: 4_000 }, { execution: { heap_bytes_max: 64 * 1_048_576 } })
+  const load = (mode: 'off' | 'auto') => loadFrom(
+    t, [folder], { describe_ms: 4_000 }, { isolation: { mode }, execution: { heap_bytes_max: 64 * 1_048_576 } })
+  const { skills, quarantined } = await load('off')
   t.same(skills.map(({ name }) => name), ['good', 'posts'])
   const errors = Object.fromEntries(quarantined.map(({ name, error }) => [name, error]))
   t.match(errors, {
@@ -35,6 +36,9 @@ t.test('whatever a folder holds, it is refused alone, with its fault', async t =
     huge: /600007 bytes/, many: /10000 tools/, memory: /memory/, never: /longer than|ended its thread/,
     rejects: /late/, throws: /no tools today/
   })
+  const confined = await load('auto')
+  t.ok(confined.skills.some(({ name }) => name === 'good'))
+  t.same(confined.quarantined.map(({ name }) => name).filter(name => name !== 'posts'), Object.keys(errors))
 })
 
 t.test('files that are no files, and links in a circle, are passed over', async t => {

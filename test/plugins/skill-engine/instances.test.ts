@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import type { JsonObject, Plugin } from '../../../kernel/index.ts'
+import { listSkills, type JsonObject, type Plugin } from '../../../kernel/index.ts'
 import engine from '../../../plugins/skill-engine/index.ts'
 import { skillsSection } from '../../../plugins/skills-directory/settings.ts'
 import { forTap, openPlugin, testSkillSource } from '../../../plugins/testing/index.ts'
@@ -35,11 +35,25 @@ export const executeTool = name => {
 t.test('an instance has its own module, settings and variables, and never sees those of another', async t => {
   const folder = await folderOf(t, { '.skill-engine.toml': manifest, 'code/skill.js': code })
   const kernel = await openEngine(t, [folder], {}, { execution: { threads: 1 } })
-  t.same(await callTool(kernel, 'keeper-other', 'leak'), { output: 'left' })
+  t.same(await callTool(kernel, 'keeper@other', 'leak'), { output: 'left' })
   for (let i = 0; i < 5; i++) { // settings are shown once, before the first call
     t.same(await callTool(kernel, 'keeper', 'tell'), { output: '1 1 1  ' })
-    t.same(await callTool(kernel, 'keeper-other', 'tell'), { output: '2 2 2 high ' })
+    t.same(await callTool(kernel, 'keeper@default', 'tell'), { output: '1 1 1  ' })
+    t.same(await callTool(kernel, 'keeper@other', 'tell'), { output: '2 2 2 high ' })
   }
+})
+
+t.test('without a default among the instances, a call that names none has the defaults of the manifest', async t => {
+  const toml = '[defaults.env]\nLEVEL = "low"\n' + manifest.replace('instances.default', 'instances.Main_1')
+  const folder = await folderOf(t, { '.skill-engine.toml': toml, 'code/skill.js': code })
+  const kernel = await openEngine(t, [folder])
+  const call = { transport: 'test', signal: new AbortController().signal }
+  const { skills } = await kernel.gateway.invoke(listSkills, {}, call)
+  t.same(skills.find(({ name }) => name === 'keeper')?.instances?.map(({ name }) => name),
+    ['keeper@default', 'keeper@main-1', 'keeper@other'])
+  t.same(await callTool(kernel, 'keeper', 'tell'), { output: '   low ' })
+  t.same(await callTool(kernel, 'keeper@main-1', 'tell'), { output: '1 1 1 low ' })
+  t.match(await callTool(kernel, 'keeper@none', 'tell'), { error: { code: 'SKILL_NOT_FOUND' } })
 })
 
 t.test('secret settings do not come out, and commands have the variables of their instance', async t => {
@@ -48,7 +62,7 @@ t.test('secret settings do not come out, and commands have the variables of thei
   const bin = process.env['PATH']?.split(':')[0] ?? ''
   await writeFile(join(bin, 'git'), '#!/bin/sh\necho "$LEVEL $SKILL_SIGN $SKILL_API_TOKEN $1"\n', { mode: 0o755 })
   const kernel = await openEngine(t, [folder])
-  t.same(await callTool(kernel, 'keeper-other', 'variables'), { output: 'high 2 [secret] [secret]\n' })
+  t.same(await callTool(kernel, 'keeper@other', 'variables'), { output: 'high 2 [secret] [secret]\n' })
 })
 
 t.test('a secret that is elsewhere comes from the secrets of the user', async t => {

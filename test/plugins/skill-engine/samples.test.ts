@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Kernel, LoadedSkills, SkillDefinition } from '../../../kernel/index.ts'
+import type { Kernel, LoadedSkills } from '../../../kernel/index.ts'
 import {
   callTool, fakePrograms, loadFrom, openEngine, sampleFor, type ExpectedCall, type ExpectedSkill
 } from '../../support/skill-engine.ts'
@@ -18,7 +18,7 @@ for (const name of samples) {
     await fakePrograms(t, 'git', 'curl', 'psql', 'docker')
     const loaded = await loadFrom(t, [folder])
     for (const skill of expected.skills) testSkill(t, skill, loaded)
-    t.same(withoutInstances(loaded).map(({ name }) => name), expected.skills.map(({ name }) => name))
+    t.same(loaded.skills.map(({ name }) => name), expected.skills.map(({ name }) => name))
     testRefused(t, expected.refused, loaded)
     const kernel = await openEngine(t, [folder])
     for (const skill of expected.skills) {
@@ -32,10 +32,6 @@ for (const name of samples) {
     for (const { skill, call } of bare) await testCall(t, other, skill, call)
   })
 }
-
-const instances = new Set(['greeter-loud', 'greeter-sealed'])
-const withoutInstances = ({ skills }: LoadedSkills): SkillDefinition[] =>
-  skills.filter(({ name }) => !instances.has(name))
 
 function testSkill (t: Test, expected: ExpectedSkill, { skills, warnings = [] }: LoadedSkills): void {
   const skill = skills.find(({ name }) => name === expected.name)
@@ -84,12 +80,24 @@ function testRefused (
 
 async function testCall (t: Test, kernel: Kernel, skill: ExpectedSkill, call: ExpectedCall): Promise<void> {
   const { tool, parameters, instance, expect } = call
-  const name = instance === undefined || instance === 'quiet' ? skill.name : `${skill.name}-${instance}`
+  const name = instance === undefined ? skill.name : `${skill.name}@${instance}`
   const about = `${name}:${tool} ${JSON.stringify(parameters)}`
   const result = await callTool(kernel, name, tool, parameters)
   if (expect.error !== undefined) {
     t.equal(result.error?.code, expect.error.code, `${about}: ${JSON.stringify(result)}`)
     t.ok(result.error?.message.includes(expect.error.message_has), `${about}: ${result.error?.message}`)
-  } else if (expect.command !== undefined) t.same(result, { command: expect.command }, about)
+  } else if (expect.command?.[1] === 'run') testContainer(t, expect.command, result.command ?? [], about)
+  else if (expect.command !== undefined) t.same(result, { command: expect.command }, about)
   else t.same(result, { output: expect.output }, about)
+}
+
+/** A container has the options of its manifest, among those that all containers have, and the same arguments. */
+function testContainer (t: Test, [, , ...expected]: string[], actual: string[], about: string): void {
+  const image = expected.findIndex(word => word.startsWith('example/'))
+  const own = expected[image - 2] === '--entrypoint' ? [`--entrypoint=${expected[image - 1]}`] : []
+  const words = [...own, ...expected.slice(image)]
+  t.same(actual.slice(-words.length), words, about)
+  const options = expected.slice(0, image - 2 * own.length).join(' ').replaceAll(/-e (\w+)=\S*/g, '--env $1')
+  const text = ` ${actual.join(' ')} `
+  for (const option of options.split(/ (?=-)/)) t.ok(text.includes(` ${option} `), `${about}: ${option}`)
 }

@@ -62,13 +62,15 @@ t.test('a huge text is read in linear time: ten times the text does not take a h
     '### a', '<!-- x', '**Parameters**:', '- `a` ((((((( (default: (((', '| Parameter | Required |', '|--|',
     '**a **b ``` --> ', ''
   ].join('\n')
-  const time = (times: number): number => {
-    const began = performance.now()
+  const cpu_ms = (times: number): number => {
+    const before = process.cpuUsage()
     parseSkillMd(`## Tools\n${piece.repeat(times)}`)
-    return performance.now() - began
+    return process.cpuUsage(before).user / 1_000
   }
-  time(500)
-  t.ok(time(8_000) < 50 * Math.max(time(800), 1))
+  cpu_ms(500)
+  // Of several, since other work of the process, such as collecting garbage, counts too.
+  const least = (times: number): number => Math.min(...[1, 2, 3, 4, 5].map(() => cpu_ms(times)))
+  t.ok(least(8_000) < 50 * Math.max(least(800), 1))
 })
 
 t.test('tools of code: what can\'t be offered is left out with a note, and a wrong list is refused', async t => {

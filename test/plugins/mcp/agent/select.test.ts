@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { completeConfig, configSchema, silentLogger, type JsonObject } from '../../../../kernel/index.ts'
 import { callableFor } from '../../../../plugins/mcp/agent/agent-tool.ts'
-import { Selections } from '../../../../plugins/mcp/agent/select.ts'
-import type { Selecting, Selection } from '../../../../plugins/mcp/agent/selection.ts'
+import { Selections } from '../../../../kernel/lib/select/selections.ts'
+import type { Selecting, Selection } from '../../../../kernel/lib/select/selection.ts'
 import { Host } from '../../../../plugins/mcp/server/host.ts'
 import { mcpSection } from '../../../../plugins/mcp/settings.ts'
 import { below, runs } from '../../../support/processes.ts'
@@ -97,7 +97,7 @@ const channel = new Socket({ fd: 3 })
 const again = existsSync(${JSON.stringify(`${program}.${name}`)})
 writeFileSync(${JSON.stringify(`${program}.${name}`)}, '')
 channel.on('data', () => channel.write((again ? ${JSON.stringify(JSON.stringify(answer))} : ${JSON.stringify(message)}) + '\\n')).on('end', () => process.exit()).on('error', () => {})`)
-    const selections = new Selections(program)
+    const selections = new Selections(undefined, program)
     const before = below(process.pid)
     t.equal(
       failed(await selections.select({ text: 'a', grep: 'a' })),
@@ -117,7 +117,7 @@ t.test('no process is left when the protocol is closed, nor one that still selec
     tools: { numbers: { run: () => JSON.stringify(Array.from({ length: 150_000 }, (_, i) => i)) } }
   })
   t.teardown(close)
-  const host = new Host(kernel.gateway, mcpSection.of(completeConfig({}, configSchema([mcpSection]))), silentLogger)
+  const host = new Host(kernel.gateway, completeConfig({}, configSchema([mcpSection])), silentLogger)
   const agent = host.tools.find(({ name }) => name === 'execute')
   if (agent === undefined) throw new Error('execute is a tool of agents')
   const call = { transport: 'mcp', signal: new AbortController().signal, client: {}, spoken: () => false }
