@@ -162,6 +162,15 @@ t.test('every package that is imported is in package.json, and every dependency 
   t.same(fixed.map(show), [], 'optional, and imported without a way out')
 })
 
+// Each thread and each confined process loads them again: the heap of a tool begins with what they hold.
+t.test('threads and confined processes of scripts load no package', async t => {
+  for (const file of ['thread/worker.js', 'process/entry.js']) {
+    const code = readFileSync(join(root, 'dist/plugins/executor-worker', file), 'utf8')
+    t.same(code.match(/^\/\/ node_modules\/\S+/gm) ?? [], [], file)
+    t.match(code, /^\/\/ dist\/plugins\/executor-worker\//m, 'the bundle names its modules')
+  }
+})
+
 t.test('every package that the bundled skills import is in their own package.json, in the version that the program has of it', async t => {
   const { dependencies, optionalDependencies } = manifestOf('skills')
   const program = manifestOf('.')

@@ -3,7 +3,6 @@ import https from 'node:https'
 import { createConnection, isIP, isIPv6, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as startTls, type ConnectionOptions } from 'node:tls'
-import { isObject } from '../../../kernel/index.ts'
 
 /** Where the proxy listens, and what it wants to hear. */
 interface Proxy { port: number, authorization: string }
@@ -52,8 +51,8 @@ function replaceDispatchers (connect: (wanted: Wanted, give: Give) => void): voi
   for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
     if (symbol.description?.startsWith('undici.globalDispatcher.') !== true) continue
     const dispatcher: unknown = Reflect.get(globalThis, symbol)
-    if (!isObject(dispatcher) || typeof dispatcher['constructor'] !== 'function') continue
-    Reflect.set(globalThis, symbol, Reflect.construct(dispatcher['constructor'], [{ connect }]))
+    if (!(dispatcher instanceof Object)) continue
+    Reflect.set(globalThis, symbol, Reflect.construct(dispatcher.constructor, [{ connect }]))
   }
 }
 
